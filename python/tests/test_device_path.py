@@ -160,6 +160,7 @@ ERRORS = [
     (bv.update, (Array(V), Array(V), np.eye(3)), {}, ValueError, "W and V share memory"),
     (bv.update, (Array(V), Array(V.copy()), Array(np.eye(2))), {}, bv.ShapeError, r"C is \(2, 2\) of float64"),
     (bv.orthonormalize, (Array(V),), {"metric": np.eye(10)}, bv.InputError, "metric is given, but X is on a device"),
+    (bv.gram, (Array(V),), {"comm": "self"}, bv.InputError, "comm is given, but the arrays are on a device"),
     (bv.eigsh, (UNIT, 1), {"which": "SA", "v0": Array(V)}, TypeError, "v0 is on a device, A is not"),
     (bv.eigsh, (Csr(UNIT), 1), {"which": "SA", "v0": V}, TypeError, "A is CuPy's, v0 is not"),
     (
@@ -174,5 +175,9 @@ ERRORS = [
 
 @pytest.mark.parametrize("function, arguments, options, error, message", ERRORS, ids=[row[4][:24] for row in ERRORS])
 def test_errors(function, arguments, options, error, message):
+    if "comm" in options:
+        if not bv.show_config()["mpi"]:
+            pytest.skip("this build has no MPI")
+        options = {"comm": pytest.importorskip("mpi4py.MPI").COMM_SELF}
     with pytest.raises(error, match=message):
         function(*arguments, **options)

@@ -14,6 +14,15 @@ import pytest
 import blockvec as bv
 
 HAS_MPI = bv.show_config()["mpi"]
+# Open MPI by its versions up to 4 and from 5 on: more ranks than cores, and in containers.
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
 PROGRAM = pathlib.Path(__file__).with_name("ranks_program.py")
 
 
@@ -35,8 +44,7 @@ def test_ranks(ranks):
     pytest.importorskip("mpi4py")
     if shutil.which("mpirun") is None:
         pytest.skip("no mpirun here")
-    environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    command = ["mpirun", "-n", str(ranks), "--oversubscribe", sys.executable, str(PROGRAM)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    command = ["mpirun", "-n", str(ranks), sys.executable, str(PROGRAM)]
+    done = subprocess.run(command, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("all is well") == ranks, done.stdout + done.stderr

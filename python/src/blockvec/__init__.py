@@ -18,8 +18,6 @@ Tall matrices are multiplied and made orthonormal in place, in NumPy's memory:
 True
 """
 
-import atexit
-
 from . import _host
 from ._config import __version__, explain, show_config
 from ._dense import gram, inner_product, multiply_in_place, update
@@ -35,13 +33,14 @@ from ._errors import (
     RefusedError,
     ShapeError,
 )
+from ._lifetime import stop_at_exit
 from ._lobpcg import lobpcg
 from ._operators import Operator
 from ._orthonormalize import Orthonormalized, orthonormalize, project, qr
 from ._result import EigshResult, Step
 from .plot import plot_convergence
 
-atexit.register(_host.stop)
+stop_at_exit(_host)
 
 __all__ = [
     "BlockVecError",

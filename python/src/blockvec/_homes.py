@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
 import sys
 from typing import Any
 
@@ -11,6 +9,7 @@ import numpy as np
 
 from . import _host
 from ._errors import DeviceError
+from ._lifetime import stop_at_exit
 
 _CPU_LIKE = (1, 3)  # DLPack's numbers: the host's memory, also where CUDA has pinned it
 _CUDA = 2
@@ -112,13 +111,8 @@ def _load_device() -> Any:
         raise DeviceError(
             f"arrays on a device need a build of blockvec with CUDA (docs/python.md), and this one has none: {error}"
         ) from error
-    _stop_at_exit(_device)
+    stop_at_exit(_device)
     return _device
-
-
-@functools.lru_cache
-def _stop_at_exit(module: Any) -> None:
-    atexit.register(module.stop)
 
 
 class Device(NumPy):

@@ -96,7 +96,11 @@ void stop() {
   std::unique_lock lock(mutex);
   if (!is_idle.wait_for(lock, patience, [] { return at_work == 0; })) return;
   pool().clear();
-  if (owns_kokkos) Kokkos::finalize();
+}
+
+void finish() {
+  const std::lock_guard lock(mutex);
+  if (owns_kokkos && at_work == 0) Kokkos::finalize();
   owns_kokkos = false;
 }
 

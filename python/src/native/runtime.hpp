@@ -13,8 +13,10 @@ namespace blockvec::python {
 /// Throws Error after stop(), NoDeviceError where Kokkos needs a device and there is none.
 void start();
 /// At the end of the process, with the interpreter's lock: asks calls of other threads to end, waits for them a few
-/// seconds, and stops what start() started unless one is still at work.
+/// seconds, and gives back all memory unless one is still at work.
 void stop();
+/// After stop(): stops what start() started, unless a call is still at work. (Modules may share a Kokkos.)
+void finish();
 /// Whether calls are asked to end.
 bool is_stopping() noexcept;
 
