@@ -74,7 +74,7 @@ void start_locked() {
 Context new_context(const Call& call, Summation summation) {
   ExecutionSpaces instances;
 #ifdef BLOCKVEC_PYTHON_DEVICE
-  cudaStream_t stream = nullptr;  // lives as long as the process: contexts go back to the pool
+  cudaStream_t stream = nullptr;  // lives as long as the Context
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
   instances.cuda = Kokkos::Cuda(stream);
 #endif
@@ -151,26 +151,42 @@ Lease::Lease(const Call& call, Summation summation)
 {
 }
 
-Context Lease::context_of(const Call& call, Summation summation) {
+Lease::Presence::Presence() {
   const std::lock_guard lock(mutex);
   start_locked();
-  std::multimap<Key, Context>::node_type kept;
-  if (call.ranks.size() == 1) kept = pool().extract(Key(call.threads, summation));
-  Context context = kept ? std::move(kept.mapped()) : new_context(call, summation);
   ++at_work;
-  return context;
+}
+
+Lease::Presence::~Presence() {
+  const std::lock_guard lock(mutex);
+  if (--at_work == 0) is_idle.notify_all();
+}
+
+Context Lease::context_of(const Call& call, Summation summation) {
+  std::multimap<Key, Context>::node_type kept;
+  if (call.ranks.size() == 1) {
+    const std::lock_guard lock(mutex);
+    kept = pool().extract(Key(call.threads, summation));
+  }
+  return kept ? std::move(kept.mapped()) : new_context(call, summation);
 }
 
 Lease::~Lease() {
 #ifdef BLOCKVEC_PYTHON_DEVICE
   order_.reset();
+  const cudaStream_t stream = context_.execution_space<Space>().cuda_stream();
 #endif
-  const std::lock_guard lock(mutex);
-  if (--at_work == 0) is_idle.notify_all();
-  if (!is_stopped && call_.ranks.size() == 1 && context_.workspace<Space>().capacity() <= most_kept_bytes) {
+  const bool is_small = context_.workspace<Space>().capacity() <= most_kept_bytes;
+  if (is_small && !is_stopped && call_.ranks.size() == 1) {
     const Key key(call_.threads, context_.summation());
+    const std::lock_guard lock(mutex);
     pool().emplace(key, std::move(context_));
+    return;
   }
+  context_ = Context();
+#ifdef BLOCKVEC_PYTHON_DEVICE
+  cudaStreamDestroy(stream);  // once its work is done
+#endif
 }
 
 }  // namespace blockvec::python

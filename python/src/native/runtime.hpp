@@ -52,7 +52,16 @@ class Lease {
   const Context& operator*() const { return context_; }
 
  private:
+  // Keeps Kokkos.
+  struct Presence {
+    Presence();
+    ~Presence();
+    Presence(const Presence&) = delete;
+    Presence& operator=(const Presence&) = delete;
+  };
   static Context context_of(const Call& call, Summation summation);
+
+  Presence presence_;  // the last one to leave
   Call call_;
   Context context_;
 #ifdef BLOCKVEC_PYTHON_DEVICE
