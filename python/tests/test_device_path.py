@@ -90,6 +90,9 @@ def stand_ins(monkeypatch):
     functions = {name: getattr(_host, name) for name in dir(_host) if not name.startswith("__")}
     device = types.SimpleNamespace(**functions, use_device=lambda number: None)
     monkeypatch.setattr(_homes, "_load_device", lambda: device)
+    _homes.home_on_device.cache_clear()
+    yield
+    _homes.home_on_device.cache_clear()
 
 
 def read(array):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -247,6 +248,7 @@ def _place_of(array: Any) -> tuple[int, int]:
     return int(kind), int(number)
 
 
+@functools.cache
 def home_on_device(library: str, number: int) -> NumPy:
     """The home of arrays of this library on the CUDA device with this number."""
     return _DEVICE_HOMES[library](number)
