@@ -5,7 +5,7 @@ tool_packages="g++ cmake ninja-build"
 library_packages="libhwy-dev libopenblas-dev liblapacke-dev libopenmpi-dev openmpi-bin librandom123-dev"
 example_packages="libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev python3 python3-matplotlib"
 test_packages="libgtest-dev libbenchmark-dev python3-dev python3-venv python3-numpy python3-scipy python3-pytest \
-python3-hypothesis"
+python3-hypothesis python3-mpi4py python3-nbclient python3-ipykernel"
 
 build="$root/build/release"
 

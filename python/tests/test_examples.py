@@ -18,7 +18,7 @@ EXAMPLES = sorted((pathlib.Path(__file__).parents[1] / "examples").glob("*.py"))
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 MODULES = [
     "blockvec",
-    *(f"blockvec.{name}" for name in ("_dense", "_orthonormalize", "_operators", "_eigsh", "_config")),
+    *(f"blockvec.{name}" for name in ("_dense", "_orthonormalize", "_operators", "_eigsh", "_lobpcg", "_config")),
 ]
 
 

@@ -5,6 +5,7 @@ prepares an environment with them (--tools).
 """
 
 import argparse
+import ctypes
 import os
 import pathlib
 import subprocess
@@ -21,6 +22,14 @@ print(", ".join(missing))
 """
 
 
+def has_device():
+    """Whether the CUDA driver is there and finds one."""
+    try:
+        return ctypes.CDLL("libcuda.so.1").cuInit(0) == 0
+    except OSError:
+        return False
+
+
 def skip(reason):
     print(f"skipped: {reason}")
     sys.exit(SKIPPED)
@@ -31,10 +40,13 @@ def main():
     for name in ("package", "build", "tools", "prefix"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     parser.add_argument("--compiler", required=True)
+    parser.add_argument("--device", action="store_true", help="this build's Kokkos needs a CUDA device")
     parser.add_argument("--skip", default="", help="why this build cannot have the package")
     arguments = parser.parse_args()
     if arguments.skip:
         skip(arguments.skip)
+    if arguments.device and not has_device():
+        skip("this build's Kokkos needs a CUDA device to start")
 
     own = arguments.tools / "bin" / "python"
     python = str(own) if own.exists() else sys.executable

@@ -18,29 +18,34 @@ Tall matrices are multiplied and made orthonormal in place, in NumPy's memory:
 True
 """
 
-import atexit
-
 from . import _host
 from ._config import __version__, explain, show_config
 from ._dense import gram, inner_product, multiply_in_place, update
 from ._eigsh import eigsh
 from ._errors import (
     BlockVecError,
+    DeviceError,
+    DisagreementError,
     InputError,
     NoConvergence,
     NotFiniteError,
     RankError,
+    RefusedError,
     ShapeError,
 )
+from ._lifetime import stop_at_exit
+from ._lobpcg import lobpcg
 from ._operators import Operator
 from ._orthonormalize import Orthonormalized, orthonormalize, project, qr
 from ._result import EigshResult, Step
 from .plot import plot_convergence
 
-atexit.register(_host.stop)
+stop_at_exit(_host)
 
 __all__ = [
     "BlockVecError",
+    "DeviceError",
+    "DisagreementError",
     "EigshResult",
     "InputError",
     "NoConvergence",
@@ -48,6 +53,7 @@ __all__ = [
     "Operator",
     "Orthonormalized",
     "RankError",
+    "RefusedError",
     "ShapeError",
     "Step",
     "__version__",
@@ -55,6 +61,7 @@ __all__ = [
     "explain",
     "gram",
     "inner_product",
+    "lobpcg",
     "multiply_in_place",
     "orthonormalize",
     "plot_convergence",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._errors import NotFiniteError, ShapeError
+from ._errors import InputError, NotFiniteError, ShapeError
+from ._homes import NumPy
+from ._ranks import Alone
+from ._threads import thread_count
 
 try:
     from numpy.exceptions import TooHardError
@@ -22,7 +25,9 @@ def is_known(dtype: np.dtype) -> bool:
 def check_tall(name: str, array: object, *, written: bool = False) -> np.ndarray:
     """A two-dimensional array of a known dtype, writable where it is written."""
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a {type(array).__name__}: expected a numpy.ndarray of {DTYPES}")
+        raise TypeError(
+            f"{name} is a {type(array).__name__}: expected a numpy.ndarray, or another array with DLPack, of {DTYPES}"
+        )
     if not is_known(array.dtype):
         raise TypeError(f"{name} has the dtype {array.dtype}: expected {DTYPES}")
     if array.ndim != 2:
@@ -57,11 +62,14 @@ def _fits(array: np.ndarray, by_rows: bool) -> bool:
     return adjacent and apart and array.flags.aligned
 
 
-def check_layout(**arrays: np.ndarray) -> bool:
-    """Whether all are taken by rows (C order) rather than by columns (Fortran order). Never a copy."""
-    for by_rows in (True, False):
-        if all(_fits(array, by_rows) for array in arrays.values()):
+def check_layout(ranks: Alone, **arrays: np.ndarray) -> bool:
+    """Whether all are taken by rows (C order) rather than by columns (Fortran order), on all ranks. Never a copy."""
+    fits = [all(_fits(array, by_rows) for array in arrays.values()) for by_rows in (True, False)]
+    for by_rows, all_fit in zip((True, False), ranks.all(*fits)):
+        if all_fit:
             return by_rows
+    if any(fits):
+        raise ValueError(f"{', '.join(arrays)}: some ranks have rows (C order), others columns (Fortran order)")
     for name, array in arrays.items():
         if not _fits(array, True) and not _fits(array, False):
             raise ValueError(
@@ -78,6 +86,40 @@ def overlap(one: np.ndarray, other: np.ndarray) -> bool:
         return np.shares_memory(one, other, max_work=100_000)
     except TooHardError:
         return True
+
+
+class Talls:
+    """The tall arrays of one call, which have been checked: their views, and what the extension module is told."""
+
+    def __init__(
+        self,
+        home: NumPy,
+        ranks: Alone,
+        threads: int | None,
+        *,
+        written: str | None = None,
+        any_order: str | None = None,
+        **arrays: object,
+    ):
+        self.views = {
+            name: check_tall(name, home.view(name, array), written=name == written) for name, array in arrays.items()
+        }
+        self.dtype = next(iter(self.views.values())).dtype
+        letter = check_same(**self.views)
+        ordered = {name: view for name, view in self.views.items() if name != any_order}
+        if ordered:
+            self.by_rows = check_layout(ranks, **ordered)
+        else:
+            flags = self.views[str(any_order)].flags
+            [self.by_rows] = ranks.all(flags.c_contiguous or not flags.f_contiguous)
+        self.call = call_of(home, ranks, threads, letter, self.by_rows)
+
+
+def call_of(home: NumPy, ranks: Alone, threads: int | None, letter: str, by_rows: bool = True) -> tuple:
+    """What the extension module is told of a call."""
+    if not home.is_host and ranks.handle is not None:
+        raise InputError("comm is given, but the arrays are on a device: expected them on the host")
+    return letter, by_rows, thread_count(threads, ranks), home.stream, ranks.handle
 
 
 def check_apart(written: dict[str, np.ndarray], read: dict[str, np.ndarray]) -> None:
@@ -106,7 +148,7 @@ def check_factor(name: str, given: complex, dtype: np.dtype) -> complex:
         raise TypeError(f"{name}={given!r} is complex, but the arrays are of {dtype}")
     if not np.isfinite(value):
         raise NotFiniteError(f"{name}={given!r}: expected a finite number")
-    return value
+    return value if dtype.kind == "c" else value.real
 
 
 def first_not_finite(matrix: np.ndarray) -> int:
@@ -115,12 +157,12 @@ def first_not_finite(matrix: np.ndarray) -> int:
     return int(np.argmax(wrong)) if wrong.any() else -1
 
 
-def check_finite_result(result: np.ndarray, **operands: np.ndarray) -> None:
-    """Names the operand to which NaN or Inf in a small result is due."""
+def check_finite_result(result: np.ndarray, ranks: Alone, **operands: np.ndarray) -> None:
+    """Names the operand to which NaN or Inf in a small result is due. All ranks have the same result."""
     if np.isfinite(result).all():
         return
     for name, operand in operands.items():
-        column = first_not_finite(operand)
+        [column] = ranks.max(first_not_finite(operand))
         if column >= 0:
             raise NotFiniteError(f"{name} has NaN or Inf in column {column}")
     raise NotFiniteError(f"the product of {' and '.join(operands)} overflows {result.dtype}")

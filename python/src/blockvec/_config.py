@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from . import _dense, _host
-from ._arrays import check_layout, check_same, check_tall
+from ._arrays import Talls
+from ._homes import home_of
+from ._ranks import Alone
 from ._threads import thread_count
 
 __version__: str = _host.config()["version"]
@@ -23,8 +26,8 @@ def show_config() -> dict[str, Any]:
     -------
     dict
         Versions of BlockVec (and its commit), Kokkos, the compiler, Python, NumPy and SciPy; the threads that a call
-        takes by default; whether the library was built with MPI; and the pools of threads in this process, where the
-        package threadpoolctl is installed.
+        takes by default; whether it was built with MPI, and for CUDA devices; and the pools of threads in this process,
+        where the package threadpoolctl is installed.
 
     Examples
     --------
@@ -32,6 +35,7 @@ def show_config() -> dict[str, Any]:
     True
     """
     found = dict(_host.config())
+    found["cuda"] = importlib.util.find_spec("blockvec._device") is not None
     found["python"] = sys.version.split()[0]
     for package in ("numpy", "scipy"):
         found[package] = importlib.metadata.version(package)
@@ -47,14 +51,14 @@ def show_config() -> dict[str, Any]:
     return found
 
 
-def explain(function: Callable[..., Any], *arrays: np.ndarray) -> str:
+def explain(function: Callable[..., Any], *arrays: Any) -> str:
     """Say which kernel a product would run on.
 
     Parameters
     ----------
     function : callable
         :func:`inner_product`, :func:`gram`, :func:`update` or :func:`multiply_in_place`.
-    *arrays : numpy.ndarray
+    *arrays : array
         The arrays that it would be called with. Nothing is computed.
 
     Returns
@@ -79,14 +83,16 @@ def explain(function: Callable[..., Any], *arrays: np.ndarray) -> str:
     kernel, names, tall_count = wanted[function]
     if len(arrays) != len(names):
         raise TypeError(f"{function.__name__} takes {', '.join(names)}: {len(arrays)} arrays were given")
-    talls = {name: check_tall(name, array) for name, array in zip(names[:tall_count], arrays)}
-    letter, by_rows = check_same(**talls), check_layout(**talls)
-    rows = arrays[0].shape[0]
+    given = dict(zip(names[:tall_count], arrays))
+    home = home_of(**given)
+    talls = Talls(home, Alone(), None, **{name: home.work(name, array) for name, array in given.items()})
+    views = list(talls.views.values())
+    rows = len(views[0])
     if kernel == "tsmttsm":
-        m, n = arrays[0].shape[1], arrays[-1].shape[1]
+        m, n = views[0].shape[1], views[-1].shape[1]
         product = f"{rows} x {m} by {rows} x {n}"
     else:
-        m, n = np.shape(arrays[-1])
+        m, n = getattr(arrays[-1], "shape", None) or np.shape(arrays[-1])
         product = f"{rows} x {m} by {m} x {n}"
-    words = _host.explain_product(kernel, letter, by_rows, rows, m, n)
-    return f"{kernel} {product}, {arrays[0].dtype}: {words}"
+    words = home.run("explain_product", kernel, talls.call[0], talls.by_rows, rows, m, n)
+    return f"{kernel} {product}, {talls.dtype}: {words}"

@@ -1,59 +1,66 @@
-"""Products of tall & skinny matrices, in NumPy's memory."""
+"""Products of tall & skinny matrices, in the caller's memory."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from . import _host
 from ._arrays import (
+    Talls,
     check_apart,
     check_factor,
     check_finite_result,
-    check_layout,
-    check_same,
     check_small,
     check_tall,
 )
 from ._errors import ShapeError
-from ._threads import thread_count
+from ._homes import NumPy, home_of
+from ._ranks import ranks_of
 
 _TRIANGLES = {None: 0, "upper": 1, "lower": 2}
 
 
 def inner_product(
-    V: np.ndarray,
-    W: np.ndarray,
+    V: Any,
+    W: Any,
     *,
-    out: np.ndarray | None = None,
+    out: Any = None,
     alpha: complex = 1,
     beta: complex = 0,
     threads: int | None = None,
-) -> np.ndarray:
+    comm: Any = None,
+) -> Any:
     """Compute the inner products of all columns of two tall matrices, alpha V^H W.
 
     Parameters
     ----------
-    V, W : numpy.ndarray
-        n x m and n x b, of the same dtype (float32, float64, complex64 or complex128) and order. Rows or columns may be
-        apart, as in views; nothing is copied. They may be the same array or overlap.
-    out : numpy.ndarray, optional
+    V, W : array
+        n x m and n x b, of the same dtype (float32, float64, complex64 or complex128) and order: NumPy's, those of
+        another library on the host that knows DLPack (PyTorch, JAX), or CuPy's and PyTorch's on a CUDA device. Rows or
+        columns may be apart, as in views; nothing is copied. They may be the same array or overlap.
+    out : array, optional
         m x b: becomes alpha V^H W + beta out. With beta = 0 it is not read.
     alpha, beta : number
         Real where the arrays are.
     threads : int, optional
         Default: OMP_NUM_THREADS, else the cores that this process may use.
+    comm : mpi4py.MPI.Intracomm, optional
+        Arrays are this rank's rows, and V^H W is summed over the ranks, all of which call this. Arrays on the host.
 
     Returns
     -------
-    numpy.ndarray
-        m x b; ``out`` where it is given.
+    array
+        m x b, of V's library and in its memory, the same bits on every rank; ``out`` where it is given.
 
     Raises
     ------
     ShapeError, TypeError, ValueError
         Arrays that do not fit, before anything is computed.
     NotFiniteError
-        NaN or Inf in an operand; names it, and the column.
+        NaN or Inf in an operand; names it, and the column. On a device they pass through, since nothing waits for it.
+    RefusedError
+        Another rank has met an error.
 
     See Also
     --------
@@ -77,47 +84,50 @@ def inner_product(
     array([[1000., 1000.],
            [1000., 1000.]])
     """
-    check_tall("V", V)
-    check_tall("W", W)
-    letter = check_same(V=V, W=W)
-    by_rows = check_layout(V=V, W=W)
-    alpha, beta = check_factor("alpha", alpha, V.dtype), check_factor("beta", beta, V.dtype)
-    shape = (V.shape[1], W.shape[1])
-    if out is not None:
-        check_tall("out", out, written=True)
-        if out.shape != shape or out.dtype != V.dtype:
-            raise ShapeError(f"out is {out.shape} of {out.dtype}: expected {shape} of {V.dtype}")
-        check_apart({"out": out}, {"V": V, "W": W})
-    product = np.empty(shape, dtype=V.dtype, order="F")
-    _host.inner_product(letter, by_rows, thread_count(threads), V, W, product)
-    check_finite_result(product, V=V, W=W)
+    ranks = ranks_of(comm)
+    with ranks.checking():
+        home = home_of(V=V, W=W, out=out)
+        given, V, W = out, home.work("V", V), home.work("W", W)
+        talls = Talls(home, ranks, threads, V=V, W=W)
+        alpha, beta = check_factor("alpha", alpha, talls.dtype), check_factor("beta", beta, talls.dtype)
+        shape = (talls.views["V"].shape[1], talls.views["W"].shape[1])
+        if out is not None:
+            out = home.work("out", out)
+            view = check_tall("out", home.view("out", out), written=True)
+            if view.shape != shape or view.dtype != talls.dtype:
+                raise ShapeError(f"out is {view.shape} of {view.dtype}: expected {shape} of {talls.dtype}")
+            check_apart({"out": view}, talls.views)
+        product = home.empty(shape, talls.dtype, "F")
+    home.run("inner_product", talls.call, home.hand(V), home.hand(W), home.hand(product))
+    if home.is_host:
+        check_finite_result(product, ranks, V=V, W=W)
     if alpha != 1:
-        product *= product.dtype.type(alpha if product.dtype.kind == "c" else alpha.real)
+        product *= alpha
     if out is None:
-        return product
+        return home.result(product)
     if beta == 0:
         out[...] = product
     else:
-        out *= out.dtype.type(beta if out.dtype.kind == "c" else beta.real)
+        out *= beta
         out += product
-    return out
+    return given
 
 
-def gram(V: np.ndarray, *, out: np.ndarray | None = None, threads: int | None = None) -> np.ndarray:
+def gram(V: Any, *, out: Any = None, threads: int | None = None, comm: Any = None) -> Any:
     """Compute the Gram matrix V^H V of a tall matrix in one pass over it.
 
     Parameters
     ----------
-    V : numpy.ndarray
+    V : array
         n x m, as in :func:`inner_product`.
-    out : numpy.ndarray, optional
+    out : array, optional
         m x m.
-    threads : int, optional
+    threads, comm
         As in :func:`inner_product`.
 
     Returns
     -------
-    numpy.ndarray
+    array
         m x m; ``out`` where it is given.
 
     See Also
@@ -130,36 +140,36 @@ def gram(V: np.ndarray, *, out: np.ndarray | None = None, threads: int | None = 
     array([[1., 0.],
            [0., 1.]])
     """
-    check_tall("V", V)
-    return inner_product(V, V, out=out, threads=threads)
+    return inner_product(V, V, out=out, threads=threads, comm=comm)
 
 
 def update(
-    W: np.ndarray,
-    V: np.ndarray,
-    C: np.ndarray,
+    W: Any,
+    V: Any,
+    C: Any,
     *,
     alpha: complex = 1,
     beta: complex = 1,
     threads: int | None = None,
-) -> np.ndarray:
+    comm: Any = None,
+) -> Any:
     """Replace W by alpha V C + beta W, in place.
 
     Parameters
     ----------
-    W, V : numpy.ndarray
+    W, V : array
         n x b and n x m, of the same dtype and order, as in :func:`inner_product`; they do not overlap. Columns of one
         array may be beside one another: ``update(X[:, 4:], X[:, :4], C)``.
     C : array_like
-        m x b.
+        m x b, also on the host. The same on all ranks.
     alpha, beta : number
         Real where the arrays are. With beta = 0 W is not read.
-    threads : int, optional
-        As in :func:`inner_product`.
+    threads, comm
+        As in :func:`inner_product`. Ranks need not wait for one another here, and ``comm`` is taken for its checks.
 
     Returns
     -------
-    numpy.ndarray
+    array
         W.
 
     Raises
@@ -179,37 +189,54 @@ def update(
     >>> update(W, V, [[1.0], [2.0]])[0]
     array([3.])
     """
-    check_tall("W", W, written=True)
-    check_tall("V", V)
-    letter = check_same(W=W, V=V)
-    by_rows = check_layout(W=W, V=V)
-    shape = (V.shape[1], W.shape[1])
-    C = check_small("C", C, shape, V.dtype, f"since V has {shape[0]} columns and W {shape[1]}")
-    alpha, beta = check_factor("alpha", alpha, V.dtype), check_factor("beta", beta, V.dtype)
-    check_apart({"W": W}, {"V": V})
-    _host.update(letter, by_rows, thread_count(threads), alpha, V, C, beta, W)
-    return W
+    ranks = ranks_of(comm)
+    with ranks.checking():
+        home = home_of(W=W, V=V)
+        given, W, V = W, home.work("W", W), home.work("V", V)
+        talls = Talls(home, ranks, threads, written="W", W=W, V=V)
+        shape = (talls.views["V"].shape[1], talls.views["W"].shape[1])
+        C = _small(home, C, shape, talls.dtype, f"since V has {shape[0]} columns and W {shape[1]}")
+        alpha, beta = check_factor("alpha", alpha, talls.dtype), check_factor("beta", beta, talls.dtype)
+        check_apart({"W": talls.views["W"]}, {"V": talls.views["V"]})
+    home.run("update", talls.call, alpha, home.hand(V), home.hand(C), beta, home.hand(W))
+    return given
+
+
+def _small(home: NumPy, C: Any, shape: tuple[int, int], dtype: np.dtype, why: str, triangle: str | None = None) -> Any:
+    """C as a small matrix in the home's memory. One that is on the device already is not read here."""
+    own = home_of(C=C)
+    if own.is_host:
+        C = own.work("C", C)
+        if triangle:
+            C = np.triu(C) if triangle == "upper" else np.tril(C)
+        return home.small(check_small("C", C, shape, dtype, why))
+    if own.library != home.library:
+        raise TypeError(f"C is {own.library}'s on a device: expected it on the host, or where the tall arrays are")
+    view = home.view("C", C)
+    if view.shape != shape or view.dtype != dtype:
+        raise ShapeError(f"C is {view.shape} of {view.dtype}: expected {shape} of {dtype}, {why}")
+    return home.copy(C, "F")
 
 
 def multiply_in_place(
-    V: np.ndarray, C: np.ndarray, *, triangle: str | None = None, threads: int | None = None
-) -> np.ndarray:
+    V: Any, C: Any, *, triangle: str | None = None, threads: int | None = None, comm: Any = None
+) -> Any:
     """Replace the first n columns of a tall matrix V by V C, in place.
 
     Parameters
     ----------
-    V : numpy.ndarray
+    V : array
         n x m, as in :func:`inner_product`.
     C : array_like
-        m x n with n <= m.
+        m x n with n <= m, also on the host. The same on all ranks.
     triangle : {None, "upper", "lower"}
         The other triangle of C is taken as zero.
-    threads : int, optional
-        As in :func:`inner_product`.
+    threads, comm
+        As in :func:`update`.
 
     Returns
     -------
-    numpy.ndarray
+    array
         A view of these n columns. The others keep their values.
 
     Raises
@@ -228,16 +255,17 @@ def multiply_in_place(
     >>> multiply_in_place(np.ones((1000, 2)), [[1.0], [2.0]])[0]
     array([3.])
     """
-    check_tall("V", V, written=True)
-    letter = V.dtype.char
-    by_rows = check_layout(V=V)
-    if triangle not in _TRIANGLES:
-        raise ValueError(f"triangle={triangle!r}: expected None, 'upper' or 'lower'")
-    width, columns = V.shape[1], np.shape(C)[1] if np.ndim(C) == 2 else 0
-    if columns > width:
-        raise ShapeError(f"C has the shape {np.shape(C)}: expected at most {width} columns, as many as V has")
-    if triangle:
-        C = np.triu(C) if triangle == "upper" else np.tril(C)
-    C = check_small("C", C, (width, columns), V.dtype, f"since V has {width} columns")
-    _host.multiply_in_place(letter, by_rows, thread_count(threads), V, C, _TRIANGLES[triangle])
-    return V[:, :columns]
+    ranks = ranks_of(comm)
+    with ranks.checking():
+        home = home_of(V=V)
+        given, V = V, home.work("V", V)
+        talls = Talls(home, ranks, threads, written="V", V=V)
+        if triangle not in _TRIANGLES:
+            raise ValueError(f"triangle={triangle!r}: expected None, 'upper' or 'lower'")
+        extents = tuple(getattr(C, "shape", None) or np.shape(C))
+        width, columns = talls.views["V"].shape[1], extents[1] if len(extents) == 2 else 0
+        if columns > width:
+            raise ShapeError(f"C has the shape {extents}: expected at most {width} columns, as many as V has")
+        C = _small(home, C, (width, columns), talls.dtype, f"since V has {width} columns", triangle)
+    home.run("multiply_in_place", talls.call, home.hand(V), home.hand(C), _TRIANGLES[triangle])
+    return given[:, :columns]

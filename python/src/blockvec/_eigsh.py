@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from . import _host
+from ._arrays import call_of
 from ._errors import InputError, NoConvergence, NotFiniteError, ShapeError
-from ._operators import Blocks, Matrix, working_dtype
+from ._homes import NumPy, home_of, home_on_device
+from ._operators import Blocks, Matrix, is_on_device, on_host, working_dtype
 from ._progress import Progress
+from ._ranks import Alone, ranks_of
 from ._result import EigshResult, Record, Step
-from ._threads import thread_count
 
 METHODS = ("lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior")
 _WITH_M = ("lobpcg", "jacobi-davidson")
 _WITH_BLOCK = ("lanczos", "jacobi-davidson", "interior")
+_BLOCKS = ("initial", "deflation")
 _DEFAULT_K = 6
 _LEAST_TOLERANCE = 16  # eps: what is below is rounding
 _DEFAULT_TOLERANCE = {"d": 1e-8, "D": 1e-8, "f": 1e-5, "F": 1e-5}
@@ -90,16 +92,33 @@ def _seed_of(rng: Any) -> int:
     return _whole("rng", rng, 0)
 
 
-def _initial_of(v0: Any, size: int, dtype: np.dtype) -> np.ndarray | None:
-    if v0 is None:
+def _home_of(A: Any, **blocks: Any) -> NumPy:
+    """Where a search works: on a device with a sparse matrix of CuPy's, else on the host."""
+    if not is_on_device(A):
+        for name, block in blocks.items():
+            if block is not None and not home_of(**{name: block}).is_host:
+                raise TypeError(f"{name} is on a device, A is not: expected a sparse matrix of CuPy's")
+        return NumPy()
+    home = home_on_device("cupy", A.data.device.id)
+    for name, block in blocks.items():
+        if block is not None and home_of(**{name: block}).library != home.library:
+            raise TypeError(f"A is CuPy's, {name} is not: expected both on one device")
+    return home
+
+
+def _block_vectors_of(name: str, given: Any, a: Matrix, dtype: np.dtype, home: NumPy) -> Any:
+    """Some columns beside A, such as v0: this rank's rows."""
+    if given is None:
         return None
-    block = np.asarray(v0)
-    block = block[:, None] if block.ndim == 1 else block
-    if block.ndim != 2 or block.shape[0] != size:
-        raise ShapeError(f"v0 has the shape {np.shape(v0)}: expected ({size},) or ({size}, b)")
+    block = on_host(name, given) if home.is_host else home.work(name, given)
+    block = block[:, None] if len(block.shape) == 1 else block
+    if len(block.shape) != 2 or block.shape[0] != a.rows:
+        raise ShapeError(f"{name} has the shape {np.shape(given)}: expected ({a.rows},) or ({a.rows}, b)")
+    if not home.is_host:
+        return home.copy(block, "C", dtype)
     block = np.ascontiguousarray(block, dtype=dtype)
     if not np.isfinite(block).all():
-        raise NotFiniteError("v0 has NaN or Inf")
+        raise NotFiniteError(f"{name} has NaN or Inf")
     return block
 
 
@@ -141,29 +160,42 @@ def _basis_of(ncv: Any, wanted: int) -> int:
     return basis
 
 
-def _dtype_of(a: Matrix, m: Matrix | None, v0: Any) -> np.dtype:
+def _dtype_of(a: Matrix, m: Matrix | None, home: NumPy, **blocks: Any) -> np.dtype:
     dtypes = [a.dtype] if m is None else [a.dtype, m.dtype]
-    if v0 is not None and np.iscomplexobj(v0):
-        dtypes.append(working_dtype("v0", np.asarray(v0).dtype))
+    for name, block in blocks.items():
+        if block is None:
+            continue
+        given = on_host(name, block) if home.is_host else block
+        if given.dtype.kind == "c":
+            dtypes.append(working_dtype(name, given.dtype))
     return np.result_type(*dtypes)
 
 
-def _preconditioner_of(given: Any, a: Matrix, m: Matrix | None, dtype: np.dtype) -> Any:
+def _preconditioner_of(
+    given: Any, a: Matrix, m: Matrix | None, dtype: np.dtype, home: NumPy, name: str = "preconditioner"
+) -> Any:
     """What the extension module takes: diagonals, a word, or a function of blocks."""
     if given is None or isinstance(given, str) and given == "chebyshev":
         if given is not None and m is not None:
-            raise InputError("preconditioner='chebyshev' knows no M: take 'jacobi' or your own")
+            raise InputError(f"{name}='chebyshev' knows no {m.name}: take 'jacobi' or your own")
         return given
     if not isinstance(given, str):
-        matrix = Matrix("preconditioner", given, a.size)
-        return Blocks(matrix.name, matrix.multiply, matrix.size, dtype)
+        if not home.is_host:
+            raise InputError(
+                f"{name} is a matrix or a function, but A is on a device: there are 'jacobi' and 'chebyshev'"
+            )
+        matrix = Matrix(name, given, a.rows)  # of this rank's rows
+        return Blocks(matrix.name, matrix.multiply, matrix.rows, dtype)
     if given != "jacobi":
-        raise InputError(f"preconditioner={given!r}: expected 'jacobi', 'chebyshev', or a matrix that is applied")
+        raise InputError(f"{name}={given!r}: expected 'jacobi', 'chebyshev', or a matrix that is applied")
     diagonals = [None if one is None else one.diagonal() for one in (a, m)]
     for one, diagonal in zip((a, m), diagonals):
         if one is not None and diagonal is None:
-            raise InputError(f"preconditioner='jacobi' needs the diagonal of {one.name}: a sparse matrix or an array")
-    return tuple(None if one is None else np.ascontiguousarray(one, dtype=dtype).reshape(-1, 1) for one in diagonals)
+            raise InputError(f"{name}='jacobi' needs the diagonal of {one.name}: a sparse matrix or an array")
+    return tuple(
+        None if one is None else home.hand(home.small(np.ascontiguousarray(one, dtype=dtype).reshape(-1, 1)))
+        for one in diagonals
+    )
 
 
 def eigsh(
@@ -187,6 +219,7 @@ def eigsh(
     rng: Any = 1,
     threads: int | None = None,
     reproducible: bool = False,
+    comm: Any = None,
 ) -> EigshResult | np.ndarray:
     """Find a few eigenvalues and eigenvectors of a large Hermitian matrix, with all copies of an eigenvalue.
 
@@ -197,7 +230,8 @@ def eigsh(
     A : scipy.sparse matrix, array, LinearOperator, or anything with ``shape`` and ``A @ X``
         n x n, Hermitian (real: symmetric), of float32, float64, complex64, complex128 or whole numbers. Compressed rows
         (CSR) are used where they are, by threads of this library. Others multiply a block of n x b in C order. A
-        function of blocks: :class:`Operator`.
+        function of blocks: :class:`Operator`. With a sparse matrix of CuPy's the search works on its CUDA device; the
+        matrix passes through the host once, and v0 and the eigenvectors are CuPy's.
     k : int, optional
         Number of pairs, up to n. Default: 6; with ``interval`` all that lie in it.
     M : as A, optional
@@ -236,7 +270,11 @@ def eigsh(
     threads : int, optional
         Default: OMP_NUM_THREADS, else the cores that this process may use.
     reproducible : bool
-        The same bits for any number of threads.
+        The same bits for any number of threads and ranks.
+    comm : mpi4py.MPI.Intracomm, optional
+        Each rank passes its rows of A and M, as a sparse matrix or an array of n_rank x n, or as an :class:`Operator`
+        that multiplies its rows of a block; also its rows of v0. A preconditioner that is a matrix is n_rank x n_rank.
+        All ranks call this with the same options, and get all eigenvalues and their rows of the vectors.
 
     Returns
     -------
@@ -252,11 +290,14 @@ def eigsh(
         Arguments that do not fit. A matrix that is not Hermitian is found out by one random pair of vectors.
     NotFiniteError
         NaN or Inf in A, M, v0, or in a product with them.
+    RefusedError
+        Another rank has met an error, in its arguments or during the search.
     KeyboardInterrupt
         Ctrl-C ends the search before its next product.
 
     See Also
     --------
+    lobpcg : the same with the names of SciPy's lobpcg.
     scipy.sparse.linalg.eigsh : its model. Here ``which`` is required, and ``sigma`` factorises nothing.
 
     Notes
@@ -277,101 +318,149 @@ def eigsh(
     >>> w.round(6)
     array([-2.      , -1.996053, -1.996053])
     """
-    is_interior = sigma is not None or interval is not None
-    smallest = _end_of(which, is_interior)
-    a = Matrix("A", A)
-    m = None if M is None else Matrix("M", M, a.size)
-    method = _method_of(method, is_interior, m is not None, preconditioner is not None)
-    wanted = _wanted_of(k, interval, a.size)
-    dtype = _dtype_of(a, m, v0)
-    tolerance = _tolerance_of(tol, dtype, a.row_entries)
-    request = {
-        "method": method,
-        "rows": a.size,
-        "wanted": wanted,
-        "tolerance": tolerance,
-        "smallest": smallest,
-        "target": None if sigma is None else float(sigma),
-        "interval": _interval_of(interval, sigma),
-        "block": _block_of(block, method),
-        "basis": _basis_of(ncv, wanted),
-        "most_steps": 0 if maxiter is None else _whole("maxiter", maxiter, 1),
-        "seed": _seed_of(rng),
-        "threads": thread_count(threads),
-        "reproducible": bool(reproducible),
-        "a": a.for_library(dtype),
-        "b": None if m is None else m.for_library(dtype),
-        "preconditioner": _preconditioner_of(preconditioner, a, m, dtype),
-        "initial": _initial_of(v0, a.size, dtype),
-    }
-    norm = a.check_hermitian(dtype)
-    if m is not None:
-        m.check_hermitian(dtype, positive=True)
-    found = _search(dtype, request, callback, Progress(wanted or 1, tolerance, norm) if progress else None)
-    return _result_of(found, method, wanted, tolerance, m is not None, return_eigenvectors)
+    ranks = ranks_of(comm)
+    with ranks.checking():
+        home = _home_of(A, v0=v0)
+        is_interior = sigma is not None or interval is not None
+        smallest = _end_of(which, is_interior)
+        a = Matrix("A", A, ranks=ranks)
+        m = None if M is None else Matrix("M", M, a.size, a.rows, ranks)
+        method = _method_of(method, is_interior, m is not None, preconditioner is not None)
+        wanted = _wanted_of(k, interval, a.size)
+        dtype = _dtype_of(a, m, home, v0=v0)
+        tolerance = _tolerance_of(tol, dtype, a.row_entries)
+        request = {
+            "method": method,
+            "rows": a.rows,
+            "wanted": wanted,
+            "smallest": smallest,
+            "target": None if sigma is None else float(sigma),
+            "interval": _interval_of(interval, sigma),
+            "block": _block_of(block, method),
+            "basis": _basis_of(ncv, wanted),
+            "most_steps": 0 if maxiter is None else _whole("maxiter", maxiter, 1),
+            "seed": _seed_of(rng),
+            "reproducible": bool(reproducible),
+            "a": a.for_library(dtype),
+            "b": None if m is None else m.for_library(dtype),
+            "preconditioner": _preconditioner_of(preconditioner, a, m, dtype, home),
+            "initial": _block_vectors_of("v0", v0, a, dtype, home),
+            "deflation": None,
+        }
+        search = Search(home, ranks, threads, dtype, a, m, wanted, callback, progress)
+    found = search.run(request, lambda norm: tolerance)
+    target = tolerance * found["norm_estimate"]
+    result = search.result_of(found, method, tolerance, target)
+    return result if return_eigenvectors else result.eigenvalues
 
 
-def _search(
-    dtype: np.dtype, request: dict[str, Any], callback: Callable[[Step], Any] | None, bar: Progress | None
-) -> dict[str, Any]:
-    def observe(values: tuple[Any, ...]) -> bool:
-        step = Step(*values)
-        if bar is not None:
-            bar(step)
-        if callback is not None:
-            try:
-                callback(step)
-            except StopIteration:
-                return False
-        return True
+class Search:
+    """A search for eigenpairs whose arguments have been checked."""
 
-    try:
-        found = _host.solve(dtype.char, request, observe if bar or callback else None)
-        if bar is not None and found["status"] == "converged":
-            bar.finish(len(found["eigenvalues"]))
-    finally:
-        if bar is not None:
-            bar.close()
-    return found
+    def __init__(
+        self,
+        home: NumPy,
+        ranks: Alone,
+        threads: int | None,
+        dtype: np.dtype,
+        a: Matrix,
+        m: Matrix | None,
+        wanted: int,
+        callback: Callable[[Step], Any] | None,
+        progress: bool,
+    ):
+        self.home = home
+        self.call = call_of(home, ranks, threads, dtype.char)
+        self.dtype, self.wanted, self.callback = dtype, wanted, callback
+        self.matrices = {"A": a, "M": m}
+        self.bar = Progress(wanted or 1) if progress and ranks.rank == 0 else None
 
+    def run(self, request: dict[str, Any], tolerance_for: Callable[[float], float]) -> dict[str, Any]:
+        """What the extension module finds. ``tolerance_for`` gets a lower bound of ||A||."""
+        bar = self.bar
 
-def _result_of(
-    found: dict[str, Any], method: str, wanted: int, tolerance: float, is_pencil: bool, with_vectors: bool
-) -> EigshResult | np.ndarray:
-    values, residuals = np.array(found["eigenvalues"]), np.array(found["residuals"])
-    norm = found["norm_estimate"]
-    has_converged = found["status"] == "converged"
-    if has_converged:
-        kept = np.ones(len(values), dtype=bool)
-    elif is_pencil:
-        kept = np.array(found["backward_errors"]) <= tolerance
-    else:
-        kept = residuals <= tolerance * norm
-    order = np.flatnonzero(kept)[np.argsort(values[kept], kind="stable")]
-    why = found["why"] or found["status"]
-    record = Record(
-        residuals=residuals[order],
-        converged=has_converged,
-        reason="converged" if has_converged else why,
-        method=method,
-        tolerance=tolerance,
-        target=tolerance * norm,
-        norm_estimate=norm,
-        orthogonality_loss=found["orthogonality_loss"],
-        level_cut=found["level_cut"],
-        history=[Step(*step) for step in found["history"]],
-        **{name: found[name] for name in ("starts", "steps", "applications", "reductions", "filter_degree", "seconds")},
-    )
-    vectors = found["vectors"]
-    if not np.array_equal(order, np.arange(len(values))):  # else no second copy
-        vectors = np.ascontiguousarray(vectors[:, order])
-    result = EigshResult(values[order], vectors, record)
-    if not has_converged and found["status"] != "stopped":
-        asked = f" of {wanted}" if wanted else ""
-        raise NoConvergence(
-            f"{kept.sum()}{asked} eigenpairs converged to a residual of {tolerance:.0e} ||A||: {why}. This exception "
-            "has them. A larger maxiter or ncv, or a larger tol, may help",
-            result,
-            (values[~kept], residuals[~kept]),
+        def judge(name: str, products: list[complex], lengths: list[float]) -> float:
+            norm = self.matrices[name].judge(products, lengths, self.dtype, positive=name == "M")
+            tolerance = tolerance_for(norm)
+            if bar is not None and name == "A":
+                bar.tolerance, bar.norm = tolerance, norm
+            return tolerance
+
+        def observe(values: tuple[Any, ...]) -> bool:
+            step = Step(*values)
+            if bar is not None:
+                bar(step)
+            if self.callback is not None:
+                try:
+                    self.callback(step)
+                except StopIteration:
+                    return False
+            return True
+
+        home = self.home
+
+        def allocate(rows: int, columns: int) -> tuple[Any, Any]:
+            vectors = home.empty((rows, columns), self.dtype, "C")
+            return vectors, home.hand(vectors)
+
+        blocks = {name: None if (block := request[name]) is None else home.hand(block) for name in _BLOCKS}
+        try:
+            found = home.run(
+                "solve",
+                self.call,
+                {**request, **blocks, "allocate": allocate},
+                judge,
+                observe if bar or self.callback else None,
+            )
+            if bar is not None and found["status"] == "converged":
+                bar.finish(len(found["eigenvalues"]))
+        finally:
+            if bar is not None:
+                bar.close()
+        return found
+
+    def result_of(
+        self, found: dict[str, Any], method: str, tolerance: float, target: float, *, is_absolute: bool = False
+    ) -> EigshResult:
+        """The pairs that have converged; raises NoConvergence where these are fewer than were asked for."""
+        values, residuals = np.array(found["eigenvalues"]), np.array(found["residuals"])
+        has_converged = found["status"] == "converged"
+        if is_absolute:
+            kept = residuals <= target
+            has_converged = has_converged and bool(kept.all())
+        elif has_converged:
+            kept = np.ones(len(values), dtype=bool)
+        elif self.matrices["M"] is not None:
+            kept = np.array(found["backward_errors"]) <= tolerance
+        else:
+            kept = residuals <= target
+        order = np.flatnonzero(kept)[np.argsort(values[kept], kind="stable")]
+        why = found["why"] or ("rounding" if found["status"] == "converged" else found["status"])
+        names = ("starts", "steps", "applications", "reductions", "filter_degree", "seconds")
+        record = Record(
+            residuals=residuals[order],
+            converged=has_converged,
+            reason="converged" if has_converged else why,
+            method=method,
+            tolerance=tolerance,
+            target=target,
+            norm_estimate=found["norm_estimate"],
+            orthogonality_loss=found["orthogonality_loss"],
+            level_cut=found["level_cut"],
+            history=[Step(*step) for step in found["history"]],
+            **{name: found[name] for name in names},
         )
-    return result if with_vectors else result.eigenvalues
+        vectors = found["vectors"]
+        if not np.array_equal(order, np.arange(len(values))):  # else no second copy
+            vectors = self.home.columns(vectors, order)
+        result = EigshResult(values[order], vectors, record)
+        if not has_converged and found["status"] != "stopped":
+            asked = f" of {self.wanted}" if self.wanted else ""
+            accuracy = f"{target:.0e}" if is_absolute else f"{tolerance:.0e} ||A||"
+            raise NoConvergence(
+                f"{kept.sum()}{asked} eigenpairs converged to a residual of {accuracy}: {why}. This exception "
+                "has them. A larger maxiter or ncv, or a larger tol, may help",
+                result,
+                (values[~kept], residuals[~kept]),
+            )
+        return result

@@ -26,6 +26,18 @@ class NotFiniteError(BlockVecError, ValueError):
     """An array has NaN or Inf: the message names it, and the column."""
 
 
+class DeviceError(BlockVecError):
+    """A device, or a build that can use it, is missing."""
+
+
+class RefusedError(BlockVecError):
+    """Another MPI rank met an error: the message names it, and its reason."""
+
+
+class DisagreementError(ShapeError):
+    """MPI ranks called different functions, or with arrays that do not fit one another. Every rank raises it."""
+
+
 class RankError(BlockVecError):
     """Columns are numerically dependent, and ``deficient="report"`` was asked for."""
 

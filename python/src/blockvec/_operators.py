@@ -12,9 +12,12 @@ from scipy.sparse.linalg import LinearOperator
 
 from ._arrays import LETTERS, first_not_finite
 from ._errors import NotFiniteError, ShapeError
+from ._homes import home_of
+from ._ranks import Alone
 
 Multiply = Callable[[np.ndarray], np.ndarray]
-_ROW_ENTRIES = 64.0
+_ROW_ENTRIES = 64
+_ALONE = Alone()
 
 
 class Operator:
@@ -25,7 +28,7 @@ class Operator:
     matmat : callable
         ``matmat(X)`` returns A X for an X of n x b, in C order, of any width b. It may keep X or change it.
     shape : tuple of int
-        (n, n).
+        (n, n). With ``comm=`` X has this rank's rows, and the shape is (their number, n).
     dtype : data-type, optional
         Of A's entries.
 
@@ -72,18 +75,24 @@ class Blocks:
 
 
 class Matrix:
-    """A square matrix that somebody gave as ``name``."""
+    """A square matrix that somebody gave as ``name``, or this rank's rows of it.
 
-    def __init__(self, name: str, given: Any, size: int | None = None):
+    Where its extents are known, ``size`` and ``rows`` say them, of the whole and of this rank.
+    """
+
+    def __init__(self, name: str, given: Any, size: int | None = None, rows: int | None = None, ranks: Alone = _ALONE):
         self.name = name
         self.sparse: scipy.sparse.csr_matrix | None = None
         self.dense: np.ndarray | None = None
         self.multiply: Multiply
-        if scipy.sparse.issparse(given):
+        if is_on_device(given):
+            self.sparse = given.tocsr().get()
+            self.multiply = self.sparse.__matmul__
+        elif scipy.sparse.issparse(given):
             self.sparse = given.tocsr()
             self.multiply = self.sparse.__matmul__
-        elif isinstance(given, (np.ndarray, list, tuple)):
-            self.dense = np.asarray(given)
+        elif is_dense(given):
+            self.dense = on_host(name, given)
             self.multiply = self.dense.__matmul__
         elif callable(getattr(given, "matmat", None)):
             self.multiply = given.matmat
@@ -102,18 +111,30 @@ class Matrix:
                 f"or an object with shape and {name} @ X"
             )
         model = self.dense if self.dense is not None else given
-        shape = getattr(model, "shape", None) or (None if size is None else (size, size))
+        expected = None if size is None else (size if rows is None else rows, size)
+        shape = getattr(model, "shape", None) or expected
         if shape is None:
             raise TypeError(f"{name} has no shape. Pass blockvec.Operator({name}.matmat, shape, dtype)")
-        if len(shape) != 2 or shape[0] != shape[1]:
-            raise ShapeError(f"{name} has the shape {tuple(shape)}: expected a square matrix")
-        if size is not None and shape[0] != size:
-            raise ShapeError(f"{name} has the shape {tuple(shape)}: expected {(size, size)}")
-        self.size = int(shape[0])
+        shape = tuple(shape)
+        if len(shape) != 2 or ranks.size == 1 and shape[0] != shape[1]:
+            raise ShapeError(f"{name} has the shape {shape}: expected a square matrix")
+        if expected is not None and shape != expected:
+            raise ShapeError(f"{name} has the shape {shape}: expected {expected}")
+        if ranks.size > 1 and self.dense is not None:  # a product needs rows of other ranks
+            self.sparse = scipy.sparse.csr_matrix(self.dense)
+        self.rows, self.size = map(int, shape)
         # Of operators nothing is known: entries as many as sparse matrices have.
-        self.row_entries = self.size if self.dense is not None else _ROW_ENTRIES
+        entries = self.rows * (self.size if self.dense is not None else _ROW_ENTRIES)
         if self.sparse is not None:
-            self.row_entries = self.sparse.nnz / max(1, self.size)
+            entries = self.sparse.nnz
+        counts = [self.rows if rank == ranks.rank else 0 for rank in range(ranks.size)]
+        *counts, entries = ranks.sum(*counts, int(entries))
+        if sum(counts) != self.size:
+            raise ShapeError(
+                f"{name} has the shape {shape}, and the ranks have {sum(counts)} rows together: expected {shape[1]}"
+            )
+        self.first = sum(counts[: ranks.rank])
+        self.row_entries = entries / max(1, self.size)
         self.dtype = working_dtype(name, getattr(model, "dtype", None) or np.float64)
 
     def _warn_of_columns(self, given: Any) -> None:
@@ -135,7 +156,7 @@ class Matrix:
     def for_library(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray] | Blocks:
         """Compressed rows without copies, where dtypes agree and column numbers have 32 bits; else a function."""
         if self.sparse is None:
-            return Blocks(self.name, self.multiply, self.size, dtype)
+            return Blocks(self.name, self.multiply, self.rows, dtype)
         if self.size > np.iinfo(np.int32).max:
             raise ShapeError(f"{self.name} has {self.size} rows: a sparse matrix may have 2^31 - 1")
         return (
@@ -146,30 +167,49 @@ class Matrix:
 
     def diagonal(self) -> np.ndarray | None:
         if self.sparse is not None:
-            return self.sparse.diagonal()
+            return self.sparse.diagonal(self.first) if self.rows else np.zeros(0, self.dtype)
         return None if self.dense is None else self.dense.diagonal()
 
-    def check_hermitian(self, dtype: np.dtype, *, positive: bool = False) -> float:
-        """x^H A y is the conjugate of y^H A x for a random pair, to rounding. Returns a lower bound of ||A||."""
-        random = np.random.default_rng(20260)
-        pair = random.standard_normal((self.size, 2))
-        if dtype.kind == "c":
-            pair = pair + 1j * random.standard_normal((self.size, 2))
-        pair = np.asarray(pair, dtype=dtype)
-        image = Blocks(self.name, self.multiply, self.size, dtype)(pair.copy())
-        x, y, ax, ay = pair[:, 0], pair[:, 1], image[:, 0], image[:, 1]
-        one, other = np.vdot(x, ay), np.vdot(ax, y)
-        length = np.linalg.norm
-        size = length(x) * length(ay) + length(ax) * length(y)
+    def judge(self, products: list[complex], lengths: list[float], dtype: np.dtype, *, positive: bool = False) -> float:
+        """x^H A y is the conjugate of y^H A x for a random pair, to rounding. Returns a lower bound of ||A||.
+
+        ``products`` are x^H A x, y^H A x, x^H A y and y^H A y; ``lengths`` those of x, y, A x and A y.
+        """
+        name = self.name
+        quotient, other, one, _ = products
+        other = other.conjugate()
+        x, y, ax, ay = lengths
+        eps = float(np.finfo(dtype).eps)
         # Both sums round to some eps times the lengths.
-        if abs(one - other) > 64 * np.finfo(dtype).eps * size:
+        if abs(one - other) > 64 * eps * (x * ay + ax * y):
+            pair = (one, other) if dtype.kind == "c" else (one.real, other.real)
             raise ValueError(
-                f"{self.name} is not Hermitian: for random vectors x and y, x^H {self.name} y is {one:.8g} and "
-                f"({self.name} x)^H y is {other:.8g}"
+                f"{name} is not Hermitian: for random vectors x and y, x^H {name} y is {pair[0]:.8g} and "
+                f"({name} x)^H y is {pair[1]:.8g}"
             )
-        if positive and not np.vdot(x, ax).real > 0:
-            raise ValueError(f"{self.name} is not positive definite: x^H {self.name} x is {np.vdot(x, ax).real:.8g}")
-        return float(max(length(ax) / length(x), length(ay) / length(y)))
+        if positive and not quotient.real > 0:
+            raise ValueError(f"{name} is not positive definite: x^H {name} x is {quotient.real:.8g}")
+        return max(ax / x, ay / y)
+
+
+def is_on_device(given: Any) -> bool:
+    """Whether it is a sparse matrix of CuPy's."""
+    return type(given).__module__.startswith("cupyx.scipy.sparse") and hasattr(given, "tocsr")
+
+
+def is_dense(given: Any) -> bool:
+    """Whether it is an array in the host's memory, or something like one."""
+    if isinstance(given, (np.ndarray, list, tuple)):
+        return True
+    return hasattr(given, "__dlpack__") and hasattr(given, "__array__")
+
+
+def on_host(name: str, given: Any) -> np.ndarray:
+    """As an array of NumPy's, which shares the memory of other libraries' arrays. Arrays on a device are refused."""
+    home = home_of(**{name: given})
+    if not home.is_host:
+        raise TypeError(f"{name} is on a device: expected it on the host")
+    return np.asarray(home.work(name, given))
 
 
 def working_dtype(name: str, given: Any) -> np.dtype:

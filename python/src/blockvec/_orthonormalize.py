@@ -1,18 +1,17 @@
-"""Orthogonalisation of tall & skinny matrices, in NumPy's memory."""
+"""Orthogonalisation of tall & skinny matrices, in the caller's memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from . import _host
-from ._arrays import check_apart, check_layout, check_same, check_tall
-from ._errors import ShapeError
+from ._arrays import Talls, check_apart, check_tall
+from ._errors import InputError, ShapeError
+from ._homes import home_of
 from ._operators import Matrix
-from ._threads import thread_count
+from ._ranks import Alone, ranks_of
 
 _DEFICIENT = {"replace": 0, "drop": 1, "report": 2}
 _MOST_PIECES = 4
@@ -25,11 +24,11 @@ class Orthonormalized:
 
     Attributes
     ----------
-    Q : numpy.ndarray
+    Q : array
         n x b with orthonormal columns; X itself with ``overwrite_x``.
-    S : numpy.ndarray or None
+    S : array or None
         m x b; None without a basis.
-    R : numpy.ndarray
+    R : array
         b x b, upper triangular except after svqb. Rows of replaced columns are zero.
     rank : int
         Columns of X that were independent of the basis and of one another.
@@ -47,9 +46,9 @@ class Orthonormalized:
         Words of tall data moved, in units of X.
     """
 
-    Q: np.ndarray = field(repr=False)
-    S: np.ndarray | None = field(repr=False)
-    R: np.ndarray = field(repr=False)
+    Q: Any = field(repr=False)
+    S: Any = field(repr=False)
+    R: Any = field(repr=False)
     rank: int
     lost: list[int]
     orthonormal: bool
@@ -61,79 +60,101 @@ class Orthonormalized:
     passes: float
 
 
-def _pieces_of(basis: np.ndarray | Sequence[np.ndarray] | None) -> list[np.ndarray]:
+def _pieces_of(basis: Any) -> dict[str, Any]:
+    """The arrays of a basis, by the names that messages call them."""
     if basis is None:
-        return []
-    pieces = [basis] if isinstance(basis, np.ndarray) else list(basis)
+        return {}
+    pieces = list(basis) if isinstance(basis, (list, tuple)) else [basis]
     if len(pieces) > _MOST_PIECES:
         raise ShapeError(f"basis has {len(pieces)} arrays: expected at most {_MOST_PIECES}")
-    for number, piece in enumerate(pieces):
-        check_tall("basis" if len(pieces) == 1 else f"basis[{number}]", piece)
-    return pieces
+    return {"basis" if len(pieces) == 1 else f"basis[{number}]": piece for number, piece in enumerate(pieces)}
 
 
 def _orthogonalize(
-    function: Any,
-    X: np.ndarray,
-    basis: np.ndarray | Sequence[np.ndarray] | None,
+    verb: str,
+    X: Any,
+    basis: Any,
     metric: Any,
     method: str,
     deficient: str,
     seed: int,
     overwrite_x: bool,
     threads: int | None,
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray, dict[str, Any]]:
-    check_tall("X", X, written=overwrite_x)
-    pieces = _pieces_of(basis)
-    if deficient not in _DEFICIENT:
-        raise ValueError(f"deficient={deficient!r}: expected one of {', '.join(map(repr, _DEFICIENT))}")
-    names = {"basis" if len(pieces) == 1 else f"basis[{number}]": piece for number, piece in enumerate(pieces)}
-    letter = check_same(X=X, **names)
-    rows, width, columns = X.shape[0], X.shape[1], sum(piece.shape[1] for piece in pieces)
-    if overwrite_x:
-        by_rows = check_layout(X=X, **names)
-        check_apart({"X": X}, names)
-    else:  # a copy of X has any order
-        by_rows = check_layout(**names) if names else X.flags.c_contiguous or not X.flags.f_contiguous
-    given = None
-    if metric is not None:
-        matrix = Matrix("metric", metric, rows)
-        if not np.can_cast(matrix.dtype, X.dtype, casting="same_kind"):
-            raise TypeError(f"metric has the dtype {matrix.dtype}, X {X.dtype}")
-        if rows:
-            matrix.check_hermitian(X.dtype, positive=True)
-        given = matrix.for_library(X.dtype)
-    Q = X if overwrite_x else np.array(X, order="C" if by_rows else "F", copy=True)
-    S = np.zeros((columns, width), X.dtype, order="F") if pieces else None
-    R = np.zeros((width, width), X.dtype, order="F")
-    found = function(
-        letter, by_rows, thread_count(threads), pieces, Q, S, R, given, method, _DEFICIENT[deficient], seed
+    ranks: Alone,
+) -> tuple[Any, Any, Any, dict[str, Any]]:
+    with ranks.checking():
+        pieces = _pieces_of(basis)
+        home = home_of(X=X, **pieces)
+        work = {name: home.work(name, array) for name, array in {"X": X, **pieces}.items()}
+        if deficient not in _DEFICIENT:
+            raise ValueError(f"deficient={deficient!r}: expected one of {', '.join(map(repr, _DEFICIENT))}")
+        if overwrite_x:
+            talls = Talls(home, ranks, threads, written="X", **work)
+            views = dict(talls.views)
+            check_apart({"X": views.pop("X")}, views)
+        else:  # a copy of X has any order
+            talls = Talls(home, ranks, threads, any_order="X", **work)
+        Q = work.pop("X")
+        rows, width = talls.views["X"].shape
+        columns = sum(talls.views[name].shape[1] for name in pieces)
+        matrix = None if metric is None else _metric_of(metric, rows, home.is_host, talls.dtype, ranks)
+        if not overwrite_x:
+            Q = home.copy(Q, "C" if talls.by_rows else "F")
+        S = None if basis is None else home.zeros((columns, width), talls.dtype)
+        R = home.zeros((width, width), talls.dtype)
+
+    def judge(name: str, products: list[complex], lengths: list[float]) -> None:
+        matrix.judge(products, lengths, talls.dtype, positive=True)
+
+    found = home.run(
+        verb,
+        talls.call,
+        [home.hand(piece) for piece in work.values()],
+        home.hand(Q),
+        home.hand(S) if pieces else None,
+        home.hand(R),
+        None if matrix is None else matrix.for_library(talls.dtype),
+        judge,
+        method,
+        _DEFICIENT[deficient],
+        seed,
     )
-    return Q, S, R, found
+    return X if overwrite_x else home.result(Q), None if S is None else home.result(S), home.result(R), found
+
+
+def _metric_of(metric: Any, rows: int, is_host: bool, dtype: np.dtype, ranks: Alone) -> Matrix:
+    if not is_host:
+        raise InputError("metric is given, but X is on a device: there, inner products are the usual ones")
+    matrix = Matrix("metric", metric, ranks.sum(rows)[0], rows, ranks)
+    if not np.can_cast(matrix.dtype, dtype, casting="same_kind"):
+        raise TypeError(f"metric has the dtype {matrix.dtype}, X {dtype}")
+    return matrix
 
 
 def orthonormalize(
-    X: np.ndarray,
+    X: Any,
     *,
-    basis: np.ndarray | Sequence[np.ndarray] | None = None,
+    basis: Any = None,
     metric: Any = None,
     method: str = _DEFAULT_METHOD,
     deficient: str = "replace",
     seed: int = 1,
     overwrite_x: bool = False,
     threads: int | None = None,
+    comm: Any = None,
 ) -> Orthonormalized:
     """Make the columns of a tall matrix orthonormal, and orthogonal to a basis.
 
     Parameters
     ----------
-    X : numpy.ndarray
-        n x b of float32, float64, complex64 or complex128, by rows or by columns.
-    basis : numpy.ndarray or sequence of up to four, optional
+    X : array
+        n x b of float32, float64, complex64 or complex128, by rows or by columns: NumPy's, those of another library
+        that knows DLPack, or CuPy's and PyTorch's on a CUDA device. Results are of the same library.
+    basis : array or sequence of up to four, optional
         n x m with orthonormal columns, in X's dtype and order. Arrays of a sequence count as one, side by side.
     metric : matrix, optional
         A Hermitian positive definite B, whose inner product x^H B y is then used: a scipy.sparse matrix, an array, or
-        a function of blocks.
+        a function of blocks. Not with arrays on a device.
     method : str
         "between/within", as "bcgs2/svqb": docs/methods.md has the words. A method that is too weak escalates.
     deficient : {"replace", "drop", "report"}
@@ -145,6 +166,9 @@ def orthonormalize(
         Work in X, without a copy of it.
     threads : int, optional
         Default: OMP_NUM_THREADS, else the cores that this process may use.
+    comm : mpi4py.MPI.Intracomm, optional
+        Arrays are this rank's rows, and so are those of the metric, n_rank x n. All ranks call this. Arrays on the
+        host. S and R have the same bits on every rank.
 
     Returns
     -------
@@ -159,6 +183,8 @@ def orthonormalize(
         NaN or Inf in X or the basis; X is as it was.
     RankError
         With ``deficient="report"``.
+    RefusedError
+        Another rank has met an error.
 
     See Also
     --------
@@ -177,28 +203,29 @@ def orthonormalize(
     >>> found.rank, found.lost
     (2, [2])
     """
-    function = _host.normalize
-    Q, S, R, found = _orthogonalize(function, X, basis, metric, method, deficient, seed, overwrite_x, threads)
+    Q, S, R, found = _orthogonalize(
+        "normalize", X, basis, metric, method, deficient, seed, overwrite_x, threads, ranks_of(comm)
+    )
     return Orthonormalized(Q=Q, S=S, R=R, **found)
 
 
-def qr(X: np.ndarray, *, overwrite_x: bool = False, threads: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+def qr(X: Any, *, overwrite_x: bool = False, threads: int | None = None, comm: Any = None) -> tuple[Any, Any]:
     """Factorise a tall matrix, X = Q R, as numpy.linalg.qr does.
 
     Parameters
     ----------
-    X : numpy.ndarray
+    X : array
         n x b with n >= b, as in :func:`orthonormalize`.
     overwrite_x : bool
         Work in X, without a copy of it.
-    threads : int, optional
+    threads, comm
         As in :func:`orthonormalize`.
 
     Returns
     -------
-    Q : numpy.ndarray
+    Q : array
         n x b with orthonormal columns, for any X, of any rank.
-    R : numpy.ndarray
+    R : array
         b x b, upper triangular. Rows of columns that depend on those before them are zero.
 
     Raises
@@ -212,34 +239,38 @@ def qr(X: np.ndarray, *, overwrite_x: bool = False, threads: int | None = None) 
     >>> R
     array([[5.]])
     """
-    check_tall("X", X)
-    if X.shape[0] < X.shape[1]:
-        raise ShapeError(f"X has the shape {X.shape}: expected at least as many rows as columns")
-    found = orthonormalize(X, overwrite_x=overwrite_x, threads=threads)
+    ranks = ranks_of(comm)
+    with ranks.checking():
+        home = home_of(X=X)
+        view = check_tall("X", home.view("X", home.work("X", X)))
+        if ranks.sum(view.shape[0])[0] < view.shape[1]:
+            raise ShapeError(f"X has the shape {view.shape}: expected at least as many rows as columns")
+    found = orthonormalize(X, overwrite_x=overwrite_x, threads=threads, comm=comm)
     return found.Q, found.R
 
 
 def project(
-    X: np.ndarray,
-    basis: np.ndarray | Sequence[np.ndarray],
+    X: Any,
+    basis: Any,
     *,
     metric: Any = None,
     method: str = _DEFAULT_METHOD,
     overwrite_x: bool = False,
     threads: int | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+    comm: Any = None,
+) -> tuple[Any, Any]:
     """Remove a basis from a tall matrix: X becomes (I - V V^H) X.
 
     Parameters
     ----------
-    X, basis, metric, method, overwrite_x, threads
+    X, basis, metric, method, overwrite_x, threads, comm
         As in :func:`orthonormalize`. The basis V has orthonormal columns.
 
     Returns
     -------
-    X : numpy.ndarray
+    X : array
         n x b, orthogonal to the basis. Its columns are not normalised.
-    S : numpy.ndarray
+    S : array
         m x b, with X_in = V S + X_out.
 
     Raises
@@ -261,5 +292,5 @@ def project(
     """
     if basis is None:
         raise TypeError("basis is None: expected an array, or a sequence of them")
-    Q, S, _, _ = _orthogonalize(_host.project, X, basis, metric, method, "replace", 1, overwrite_x, threads)
-    return Q, np.zeros((0, X.shape[1]), X.dtype) if S is None else S
+    Q, S, _, _ = _orthogonalize("project", X, basis, metric, method, "replace", 1, overwrite_x, threads, ranks_of(comm))
+    return Q, S

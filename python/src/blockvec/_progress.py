@@ -25,8 +25,9 @@ def share_of_digits(first: list[float], now: list[float], target: float, wanted:
 class Progress:
     """On standard error: tqdm's bar where that is installed, else one line."""
 
-    def __init__(self, wanted: int, tolerance: float, norm: float):
-        self.wanted, self.tolerance, self.norm = wanted, tolerance, norm
+    def __init__(self, wanted: int):
+        self.wanted = wanted
+        self.tolerance = self.norm = 0.0  # known when the search begins
         self.first: list[float] = []
         self.bar: Any = None
         self.length = 0

@@ -57,8 +57,8 @@ class EigshResult(tuple):
     Attributes
     ----------
     eigenvalues : numpy.ndarray
-        k values, ascending.
-    eigenvectors : numpy.ndarray
+        k values, ascending; of :func:`lobpcg` best first.
+    eigenvectors : array
         n x k with orthonormal columns (M-orthonormal with M).
     residuals : numpy.ndarray
         ||A x - w x||, or ||A x - w M x||, recomputed from A.

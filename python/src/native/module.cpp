@@ -1,11 +1,14 @@
-// The extension module blockvec._host: the library in the host's memory. One module for all, since a Kokkos that is
-// linked statically can be started only once.
+// The extension module blockvec._host, or blockvec._device: the library in the memory of one space. One module for all
+// that works there, since a Kokkos that is linked statically can be started only once.
 #include "module.hpp"
 
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
 #include <Kokkos_Core.hpp>
+#include <blockvec/communicator.hpp>
 #include <blockvec/config.hpp>
+#include <blockvec/environment.hpp>
 #include <blockvec/kernels/error.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
 #include <blockvec/solvers/input_error.hpp>
@@ -28,10 +31,16 @@ void raise(const char* name, const std::exception& error) {
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
+  } catch (const DisagreementError& error) {
+    raise("DisagreementError", error);
   } catch (const ShapeError& error) {
     raise("ShapeError", error);
   } catch (const NotFiniteError& error) {
     raise("NotFiniteError", error);
+  } catch (const RefusedError& error) {
+    raise("RefusedError", error);
+  } catch (const NoDeviceError& error) {
+    raise("DeviceError", error);
   } catch (const orth::RankError& error) {
     raise("RankError", error);
   } catch (const solvers::InputError& error) {
@@ -58,13 +67,24 @@ nb::dict config() {
 
 }  // namespace
 
-NB_MODULE(_host, module) {
+NB_MODULE(BLOCKVEC_PYTHON_MODULE, api) {
+  using namespace nb::literals;
   nb::register_exception_translator(&translate);
-  module.def("start", [] { start(); });
-  module.def("stop", [] { stop(); });
-  module.def("config", &config);
-  bind_dense(module);
-  bind_solve(module);
+  api.def("start", [] { start(); });
+  api.def("stop", [] { stop(); });
+  api.def("finish", [] { finish(); });
+  api.def("config", &config);
+  // What a DLPack capsule holds, in the host's memory, as an array of NumPy's.
+  api.def(
+      "view", [](nb::ndarray<nb::numpy, nb::device::cpu> array) { return array; }, nb::rv_policy::reference);
+#ifndef BLOCKVEC_PYTHON_DEVICE
+  bind_ranks(api);
+#endif
+  bind_dense(api);
+#ifdef BLOCKVEC_PYTHON_DEVICE
+  api.def("use_device", &use_device, "number"_a);
+#endif
+  bind_solve(api);
 }
 
 }  // namespace blockvec::python

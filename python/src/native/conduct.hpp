@@ -1,9 +1,12 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
+#include <blockvec/kernels/error.hpp>
 #include <chrono>
 #include <exception>
+#include <string>
 #include <utility>
 
 #include "runtime.hpp"
@@ -14,7 +17,7 @@ namespace nb = nanobind;
 
 /// How a call that runs without the interpreter's lock meets Python: Ctrl-C and the end of the process end it, and
 /// exceptions of Python functions that it calls come out as they were. The library may replace an exception by one of
-/// its own on the way, so the first one is kept.
+/// its own on the way, so the first one is kept. What other ranks hear of it is one line.
 class Conduct {
  public:
   /// Runs body() with the interpreter's lock.
@@ -24,6 +27,9 @@ class Conduct {
     try {
       check();
       return body();
+    } catch (const nb::python_error& error) {
+      if (!first_) first_ = std::current_exception();
+      throw Error(in_one_line(error));
     } catch (...) {
       if (!first_) first_ = std::current_exception();
       throw;
@@ -52,6 +58,9 @@ class Conduct {
   }
 
  private:
+  static std::string in_one_line(const nb::python_error& error) {
+    return nb::cast<std::string>(error.type().attr("__name__")) + ": " + nb::str(error.value()).c_str();
+  }
   static void check() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     if (is_stopping()) {  // this thread is a daemon, and SystemExit ends it without a word

@@ -24,17 +24,17 @@ using solvers::Step;
 /// What _eigsh.py asks for; 0, or nothing: the method's own choice.
 struct Request {
   std::string method;
-  std::int64_t rows = 0;
+  std::int64_t rows = 0;  ///< of this rank
   std::int64_t wanted = 0;
-  double tolerance = 0;
+  double tolerance = 0;  ///< what the judge of A returns
   solvers::Which which = solvers::Which::smallest;
   std::optional<double> target;
   std::optional<std::pair<double, double>> interval;
   std::int64_t block = 0, basis = 0, most_steps = 0;
   std::uint64_t seed = 1;
-  int threads = 0;
   bool is_reproducible = false;
-  nb::object a, b, preconditioner, initial;  // None where there is none
+  nb::object a, b, preconditioner, initial, deflation;  // None where there is none
+  nb::object allocate;  // of rows and columns: an array of the caller's library, and what this module takes of it
 };
 
 template <class Options>
@@ -89,11 +89,12 @@ solvers::Preconditioner<Vector> preconditioner_from(const solvers::Problem<Vecto
   using Scalar = typename Vector::Scalar;
   const nb::object& given = request.preconditioner;
   const Context& context = problem.a.context();
+  const RowDistribution& rows = problem.a.rows();
   if (given.is_none()) return {};
   if (nb::isinstance<nb::tuple>(given)) {
     const auto diagonal = [&](nb::handle array) {
       return array.is_none() ? Vector()
-                             : tall<Scalar, RowMajor>(context, nb::cast<Array>(array), "diagonal").deep_copy();
+                             : tall<Scalar, RowMajor>(context, rows, nb::cast<Array>(array), "diagonal").deep_copy();
     };
     return solvers::jacobi_preconditioner<Vector>(diagonal(given[0]), diagonal(given[1]), request.which);
   }
@@ -113,7 +114,7 @@ nb::tuple as_tuple(const Step& step) {
 }
 
 template <class Vector>
-nb::dict as_dict(const solvers::Result<Vector>& result, char type) {
+nb::dict as_dict(const solvers::Result<Vector>& result, const nb::object& allocate) {
   using Scalar = typename Vector::Scalar;
   nb::dict found;
   constexpr const char* names[] = {"converged", "exhausted", "stopped", "breakdown"};
@@ -134,40 +135,49 @@ nb::dict as_dict(const solvers::Result<Vector>& result, char type) {
   nb::list history;
   for (const Step& step : result.history) history.append(as_tuple(step));
   found["history"] = history;
-  // Memory of NumPy's: nothing of the library outlives the call.
-  const auto shape = nb::make_tuple(result.vectors.local_rows(), result.vectors.width());
-  const nb::object vectors = nb::module_::import_("numpy").attr("empty")(shape, nb::str(&type, 1));
+  // Memory of the caller's library: nothing of this one outlives the call.
+  const auto made = nb::cast<nb::tuple>(allocate(result.vectors.local_rows(), result.vectors.width()));
   if (result.vectors.width() > 0) {
-    copy(result.vectors, tall<Scalar, RowMajor>(result.vectors.context(), nb::cast<Writable>(vectors), "vectors"));
+    copy(result.vectors, tall<Scalar, RowMajor>(result.vectors.context(), result.vectors.rows(),
+                                                nb::cast<Writable>(made[1]), "vectors"));
   }
-  found["vectors"] = vectors;
+  found["vectors"] = made[0];
   return found;
 }
 
 template <class Scalar>
-nb::dict solve_as(const Request& request, const nb::object& callback, char type) {
-  using Vector = BlockVector<Scalar, RowMajor>;
+nb::dict solve_as(const Call& call, Request request, const nb::object& judge, const nb::object& callback) {
+  using Vector = Tall<Scalar, RowMajor>;
   Conduct conduct;
-  const Context context(Communicator::self(), request.threads, {},
-                        request.is_reproducible ? Summation::reproducible : Summation::fast);
-  const auto rows = RowDistribution::uniform(request.rows, context.communicator());
+  const Lease lease(call, request.is_reproducible ? Summation::reproducible : Summation::fast);
+  const Context& context = *lease;
+  RowDistribution rows;
+  conduct.without_lock([&] { rows = RowDistribution::from_local_rows(request.rows, context.communicator()); });
   solvers::Problem<Vector> problem{operator_from<Vector>(context, rows, request.a, conduct)};
-  if (!request.b.is_none()) problem.b = operator_from<Vector>(context, rows, request.b, conduct);
-  problem.precondition = preconditioner_from(problem, request, conduct);
-  if (!request.initial.is_none()) {
-    problem.initial = tall<Scalar, RowMajor>(context, nb::cast<Array>(request.initial), "v0");
+  request.tolerance = nb::cast<double>(judged(judge, "A", problem.a, conduct));
+  if (!request.b.is_none()) {
+    problem.b = operator_from<Vector>(context, rows, request.b, conduct);
+    judged(judge, "M", *problem.b, conduct);
   }
-  // An exception that leaves the callback has been kept, and the search ends without further ado.
+  problem.precondition = preconditioner_from(problem, request, conduct);
+  const auto block = [&](const nb::object& given, const char* label) {
+    return given.is_none() ? Vector() : tall<Scalar, RowMajor>(context, rows, nb::cast<Array>(given), label);
+  };
+  problem.initial = block(request.initial, "v0");
+  problem.deflation = block(request.deflation, "Y");
+  // An exception that leaves the callback has been kept. On one rank the search ends without further ado; other ranks
+  // are told.
   const auto observer = [&](const Step& step) {
     try {
       return conduct.in_python([&] { return callback.is_none() || nb::cast<bool>(callback(as_tuple(step))); });
     } catch (...) {
+      if (rows.ranks() > 1) throw;
       return false;
     }
   };
   solvers::Result<Vector> result;
   conduct.without_lock([&] { result = run(problem, request, observer); });
-  return as_dict(result, type);
+  return as_dict(result, request.allocate);
 }
 
 /// The keywords of a dictionary, all of them, as a Request.
@@ -180,35 +190,35 @@ Request request_from(const nb::dict& given) {
   read("method", request.method);
   read("rows", request.rows);
   read("wanted", request.wanted);
-  read("tolerance", request.tolerance);
   read("target", request.target);
   read("interval", request.interval);
   read("block", request.block);
   read("basis", request.basis);
   read("most_steps", request.most_steps);
   read("seed", request.seed);
-  read("threads", request.threads);
   read("reproducible", request.is_reproducible);
   request.which = nb::cast<bool>(given["smallest"]) ? solvers::Which::smallest : solvers::Which::largest;
   request.a = given["a"];
   request.b = given["b"];
   request.preconditioner = given["preconditioner"];
   request.initial = given["initial"];
+  request.deflation = given["deflation"];
+  request.allocate = given["allocate"];
   return request;
 }
 
 }  // namespace
 
-void bind_solve(nb::module_& module) {
+void bind_solve(nb::module_& api) {
   using namespace nb::literals;
-  module.def(
+  api.def(
       "solve",
-      [](char type, const nb::dict& request, const nb::object& callback) {
-        const Lease at_work(1);  // stop() waits for nobody, but leaves Kokkos alone meanwhile
-        return with_scalar(type,
-                           [&]<class Scalar>() { return solve_as<Scalar>(request_from(request), callback, type); });
+      [](const nb::tuple& given, const nb::dict& request, const nb::object& judge, const nb::object& callback) {
+        const Call call = call_from(given);
+        return with_scalar(
+            call.type, [&]<class Scalar>() { return solve_as<Scalar>(call, request_from(request), judge, callback); });
       },
-      "type"_a, "request"_a, "callback"_a.none());
+      "call"_a, "request"_a, "judge"_a, "callback"_a.none());
 }
 
 }  // namespace blockvec::python

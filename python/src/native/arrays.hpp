@@ -4,19 +4,19 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
-#include <blockvec/block_vector.hpp>
-#include <blockvec/small_matrix.hpp>
 #include <complex>
 #include <string>
 
-/// NumPy arrays as block vectors and small matrices, without copies. Python has checked dtypes, shapes and layouts
-/// (_arrays.py), so what does not fit here is a mistake of this package.
+#include "space.hpp"
+
+/// Arrays of Python as block vectors and small matrices, without copies. Python has checked dtypes, shapes, layouts and
+/// where the memory is (_arrays.py, _homes.py), so what does not fit here is a mistake of this package.
 namespace blockvec::python {
 
 namespace nb = nanobind;
 
-using Array = nb::ndarray<nb::ro, nb::device::cpu>;  ///< read only, or also written where a function says so
-using Writable = nb::ndarray<nb::device::cpu>;
+using Array = nb::ndarray<nb::ro>;  ///< read only, or also written where a function says so
+using Writable = nb::ndarray<>;
 
 /// Calls body.operator()<Scalar>() with the scalar type of that letter: NumPy's "f", "d", "F" or "D".
 template <class Body>
@@ -52,23 +52,29 @@ Scalar* entries_of(const Any& array) {
   return static_cast<Scalar*>(const_cast<void*>(static_cast<const void*>(array.data())));
 }
 
+/// Which rank holds which rows, where this one holds those of the array. Collective where there are several.
+template <class Any>
+RowDistribution rows_of(const Context& context, const Any& array) {
+  return RowDistribution::from_local_rows(static_cast<std::int64_t>(array.shape(0)), context.communicator());
+}
+
 /// A strided two-dimensional array as a block vector. A stride along an extent of 0 or 1 says nothing, nor
 /// does one of an empty array.
 template <class Scalar, class Layout, class Any>
-BlockVector<Scalar, Layout> tall(const Context& context, const Any& array, const std::string& label) {
+Tall<Scalar, Layout> tall(const Context& context, const RowDistribution& distribution, const Any& array,
+                          const std::string& label) {
   constexpr bool by_rows = std::is_same_v<Layout, RowMajor>;
   const auto rows = static_cast<std::int64_t>(array.shape(0)), columns = static_cast<std::int64_t>(array.shape(1));
   const std::int64_t least = std::max<std::int64_t>(by_rows ? columns : rows, 1);
   const bool is_single = (by_rows ? rows : columns) <= 1 || rows * columns == 0;
   const std::int64_t ld = is_single ? least : array.stride(by_rows ? 0 : 1);
-  const auto distribution = RowDistribution::uniform(rows, context.communicator());
-  return BlockVector<Scalar, Layout>::wrap(context, distribution, entries_of<Scalar>(array), columns, ld, label);
+  return Tall<Scalar, Layout>::wrap(context, distribution, entries_of<Scalar>(array), columns, ld, label);
 }
 
 /// A contiguous array in Fortran's order as a small matrix.
 template <class Scalar, class Any>
-SmallMatrix<Scalar> small(const Context& context, const Any& array) {
-  return {context, typename SmallMatrix<Scalar>::View(entries_of<Scalar>(array), array.shape(0), array.shape(1))};
+Small<Scalar> small(const Context& context, const Any& array) {
+  return {context, typename Small<Scalar>::View(entries_of<Scalar>(array), array.shape(0), array.shape(1))};
 }
 
 /// Real scalars get the real part: Python has refused others.

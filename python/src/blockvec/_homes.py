@@ -1,0 +1,284 @@
+"""Whose arrays a call works on: NumPy's, another library's on the host by DLPack, or a device's of CuPy or PyTorch."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+import numpy as np
+
+from . import _host
+from ._errors import DeviceError
+from ._lifetime import stop_at_exit
+
+_CPU_LIKE = (1, 3)  # DLPack's numbers: the host's memory, also where CUDA has pinned it
+_CUDA = 2
+_IMMUTABLE = ("jax", "jaxlib")
+
+
+def _library_of(array: Any) -> str:
+    return type(array).__module__.partition(".")[0]
+
+
+def _export(name: str, array: Any, **options: Any) -> Any:
+    """A DLPack capsule."""
+    try:
+        return array.__dlpack__(**options)
+    except Exception as error:  # such as a tensor that needs gradients
+        raise TypeError(f"{name} cannot be shared: {error}") from error
+
+
+class NumPy:
+    """Arrays that are NumPy's. Also the interface of the other homes."""
+
+    module: Any = _host
+    is_host = True
+    stream = 0
+    library = "numpy"
+
+    def run(self, function: str, *arguments: Any) -> Any:
+        """Calls the extension module."""
+        return getattr(self.module, function)(*arguments)
+
+    def work(self, name: str, array: Any) -> Any:
+        """What is computed with: shares the array's memory."""
+        return array
+
+    def view(self, name: str, work: Any) -> np.ndarray:
+        """A NumPy array with its address, shape, strides and dtype, for checks. On a device it is never read."""
+        return work
+
+    def hand(self, work: Any) -> Any:
+        """What the extension module takes."""
+        return work
+
+    def empty(self, shape: tuple[int, int], dtype: np.dtype, order: str) -> Any:
+        return np.empty(shape, dtype, order)
+
+    def copy(self, work: Any, order: str, dtype: np.dtype | None = None) -> Any:
+        return np.array(work, dtype, order=order, copy=True)
+
+    def zeros(self, shape: tuple[int, int], dtype: np.dtype) -> Any:
+        """A small matrix."""
+        return np.zeros(shape, dtype, "F")
+
+    def small(self, matrix: np.ndarray) -> Any:
+        """A small matrix of NumPy's, in Fortran order."""
+        return matrix
+
+    def columns(self, work: Any, order: np.ndarray) -> Any:
+        """A copy of these columns, in this order."""
+        return np.ascontiguousarray(work[:, order])
+
+    def result(self, work: Any) -> Any:
+        """In the caller's library."""
+        return work
+
+
+class Borrowed(NumPy):
+    """Arrays of another library in the host's memory."""
+
+    def __init__(self, model: Any):
+        self.library = _library_of(model)
+        self._model = model
+
+    def work(self, name: str, array: Any) -> np.ndarray:
+        if isinstance(array, np.ndarray):
+            return array
+        shared = _host.view(_export(name, array))
+        if self.library in _IMMUTABLE:
+            shared.flags.writeable = False
+        return shared
+
+    def result(self, work: Any) -> Any:
+        return _from_dlpack_of(self._model)(work)
+
+
+def _from_dlpack_of(model: Any) -> Any:
+    if hasattr(model, "__array_namespace__"):
+        return model.__array_namespace__().from_dlpack
+    library = _library_of(model)
+    function = getattr(sys.modules[library], "from_dlpack", None)
+    if function is None:
+        raise TypeError(f"{library} has arrays with __dlpack__, but no from_dlpack")
+    return function
+
+
+def _load_device() -> Any:
+    try:
+        from . import _device  # type: ignore[attr-defined]
+    except ImportError as error:
+        raise DeviceError(
+            f"arrays on a device need a build of blockvec with CUDA (docs/python.md), and this one has none: {error}"
+        ) from error
+    stop_at_exit(_device)
+    return _device
+
+
+class Device(NumPy):
+    """Arrays of CuPy or PyTorch in the memory of one CUDA device. Work is queued on the caller's stream."""
+
+    is_host = False
+
+    def __init__(self, number: int):
+        self.module = _load_device()
+        self.number = number
+        self.run("use_device", number)
+
+    def run(self, function: str, *arguments: Any) -> Any:
+        with self._current():
+            return super().run(function, *arguments)
+
+    def view(self, name: str, work: Any) -> np.ndarray:
+        address, shape, strides, dtype = self._describe(name, work)
+
+        class Addresses:
+            __array_interface__ = {
+                "version": 3,
+                "data": (address, False),
+                "shape": shape,
+                "strides": strides,
+                "typestr": dtype.str,
+            }
+
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        return np.asarray(Addresses())
+
+    def hand(self, work: Any) -> Any:
+        # Legacy default stream: 1. Work is queued on the producer's own stream, so nobody waits.
+        return _export("an array", work, stream=self.stream or 1)
+
+    def zeros(self, shape: tuple[int, int], dtype: np.dtype) -> Any:
+        matrix = self.empty(shape, dtype, "F")
+        matrix[...] = 0
+        return matrix
+
+    def columns(self, work: Any, order: np.ndarray) -> Any:
+        return work[:, order.tolist()]
+
+    def copy(self, work: Any, order: str, dtype: np.dtype | None = None) -> Any:
+        copied = self.empty(tuple(work.shape), dtype or self.view("X", work).dtype, order)
+        copied[...] = work
+        return copied
+
+    def _current(self) -> Any:
+        raise NotImplementedError
+
+    def _describe(self, name: str, work: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype]:
+        raise NotImplementedError
+
+
+class CuPy(Device):
+    library = "cupy"
+
+    def __init__(self, number: int):
+        self._cupy = sys.modules["cupy"]
+        super().__init__(number)
+
+    def _current(self) -> Any:
+        return self._cupy.cuda.Device(self.number)
+
+    @property
+    def stream(self) -> int:  # type: ignore[override]
+        return int(self._cupy.cuda.get_current_stream(self.number).ptr)
+
+    def _describe(self, name: str, work: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype]:
+        return int(work.data.ptr), work.shape, work.strides, work.dtype
+
+    def empty(self, shape: tuple[int, int], dtype: np.dtype, order: str) -> Any:
+        with self._current():
+            return self._cupy.empty(shape, dtype, order)
+
+    def small(self, matrix: np.ndarray) -> Any:
+        with self._current():
+            return self._cupy.asarray(matrix, order="F")
+
+
+class Torch(Device):
+    library = "torch"
+
+    def __init__(self, number: int):
+        self._torch = sys.modules["torch"]
+        super().__init__(number)
+
+    def _current(self) -> Any:
+        return self._torch.cuda.device(self.number)
+
+    @property
+    def stream(self) -> int:  # type: ignore[override]
+        return int(self._torch.cuda.current_stream(self.number).cuda_stream)
+
+    def work(self, name: str, array: Any) -> Any:
+        if array.requires_grad:
+            raise TypeError(f"{name} needs gradients, which are not offered here: pass {name}.detach()")
+        if array.is_conj() or array.is_neg():
+            raise TypeError(f"{name} is conjugated lazily: pass {name}.resolve_conj().resolve_neg()")
+        return array
+
+    def _describe(self, name: str, work: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype]:
+        kind = str(work.dtype).partition(".")[2]
+        try:
+            dtype = np.dtype(kind)
+        except TypeError:  # bfloat16 and others
+            raise TypeError(
+                f"{name} has the dtype {kind}: expected float32, float64, complex64 or complex128"
+            ) from None
+        strides = tuple(one * work.element_size() for one in work.stride())
+        return work.data_ptr(), tuple(work.shape), strides, dtype
+
+    def empty(self, shape: tuple[int, int], dtype: np.dtype, order: str) -> Any:
+        options = {"dtype": getattr(self._torch, dtype.name), "device": f"cuda:{self.number}"}
+        if order == "C":
+            return self._torch.empty(shape, **options)
+        return self._torch.empty(shape[::-1], **options).T
+
+    def small(self, matrix: np.ndarray) -> Any:
+        there = self._torch.from_numpy(np.ascontiguousarray(matrix.T)).to(f"cuda:{self.number}")
+        return there.T
+
+
+_DEVICE_HOMES = {"cupy": CuPy, "torch": Torch}
+_NUMPY = NumPy()
+
+
+def _place_of(array: Any) -> tuple[int, int]:
+    kind, number = array.__dlpack_device__()
+    return int(kind), int(number)
+
+
+@functools.cache
+def home_on_device(library: str, number: int) -> NumPy:
+    """The home of arrays of this library on the CUDA device with this number."""
+    return _DEVICE_HOMES[library](number)
+
+
+def home_of(**arrays: Any) -> NumPy:
+    """Of arrays that work together. None is nobody's; what is no array is found out later."""
+    named = {name: array for name, array in arrays.items() if array is not None}
+    foreign = {
+        name: array
+        for name, array in named.items()
+        if not isinstance(array, np.ndarray) and hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__")
+    }
+    if not foreign:
+        return _NUMPY
+    (first, model), *others = foreign.items()
+    place, library = _place_of(model), _library_of(model)
+    for name, array in others:
+        if _library_of(array) != library or _place_of(array) != place:
+            raise TypeError(
+                f"{first} is {library}'s on the device {place}, {name} is {_library_of(array)}'s on "
+                f"{_place_of(array)}: expected arrays of one library in one memory"
+            )
+    if place[0] in _CPU_LIKE:
+        return Borrowed(model)
+    for name, array in named.items():
+        if name not in foreign:
+            raise TypeError(f"{first} is on a device, {name} is a {type(array).__name__} on the host")
+    if place[0] != _CUDA:
+        raise DeviceError(f"{first} is on a device of DLPack's kind {place[0]}: expected the host, or CUDA")
+    if library not in _DEVICE_HOMES:
+        raise TypeError(f"{first} is a {library} array on a CUDA device: expected a CuPy array or a PyTorch tensor")
+    return home_on_device(library, place[1])
