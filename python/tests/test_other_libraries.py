@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 
 import conftest
 import numpy as np
@@ -51,7 +50,9 @@ class Library:
     def __init__(self, name):
         self.name = name
         if name == "jax":
-            importlib.import_module("jax").config.update("jax_enable_x64", True)
+            jax = pytest.importorskip("jax")
+            jax.config.update("jax_enable_x64", True)
+            jax.config.update("jax_default_device", jax.devices("cpu")[0])
             self.make = pytest.importorskip("jax.numpy").array
             self.kind = type(self.make(0))
             if not hasattr(self.kind, "__dlpack_device__"):

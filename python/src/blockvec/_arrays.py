@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._errors import InputError, NotFiniteError, ShapeError
-from ._homes import NumPy
+from ._homes import DTYPES, NumPy
 from ._ranks import Alone
 from ._threads import thread_count
 
@@ -14,7 +14,6 @@ try:
 except ImportError:  # NumPy before 1.25
     from numpy import TooHardError
 
-DTYPES = "float32, float64, complex64 or complex128"
 LETTERS = "fdFD"
 
 

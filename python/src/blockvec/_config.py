@@ -94,5 +94,6 @@ def explain(function: Callable[..., Any], *arrays: Any) -> str:
     else:
         m, n = getattr(arrays[-1], "shape", None) or np.shape(arrays[-1])
         product = f"{rows} x {m} by {m} x {n}"
-    words = home.run("explain_product", kernel, talls.call[0], talls.by_rows, rows, m, n)
+    is_gram = function is _dense.gram
+    words = home.run("explain_product", kernel, talls.call[0], talls.by_rows, rows, m, n, is_gram)
     return f"{kernel} {product}, {talls.dtype}: {words}"

@@ -12,6 +12,9 @@ from . import _host
 from ._errors import DeviceError
 from ._lifetime import stop_at_exit
 
+NAMES = ("float32", "float64", "complex64", "complex128")
+DTYPES = "{}, {}, {} or {}".format(*NAMES)
+
 _CPU_LIKE = (1, 3)  # DLPack's numbers: the host's memory, also where CUDA has pinned it
 _CUDA = 2
 _IMMUTABLE = ("jax", "jaxlib")
@@ -219,12 +222,9 @@ class Torch(Device):
 
     def _describe(self, name: str, work: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype]:
         kind = str(work.dtype).partition(".")[2]
-        try:
-            dtype = np.dtype(kind)
-        except TypeError:  # bfloat16 and others
-            raise TypeError(
-                f"{name} has the dtype {kind}: expected float32, float64, complex64 or complex128"
-            ) from None
+        if kind not in NAMES:  # NumPy may know it, but by another name
+            raise TypeError(f"{name} has the dtype {kind}: expected {DTYPES}")
+        dtype = np.dtype(kind)
         strides = tuple(one * work.element_size() for one in work.stride())
         return work.data_ptr(), tuple(work.shape), strides, dtype
 

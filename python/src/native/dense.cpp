@@ -52,21 +52,22 @@ void multiply_in_place_of(const nb::tuple& given, const Writable& v, const Array
   });
 }
 
+// `is_gram`: of an inner product, that both operands are one.
 std::string explain_product(const std::string& kernel, char type, bool by_rows, std::int64_t k, std::int64_t m,
-                            std::int64_t n) {
+                            std::int64_t n, [[maybe_unused]] bool is_gram) {
   const auto layout = by_rows ? kernels::Layout::row_major : kernels::Layout::column_major;
   const bool is_inner_product = kernel == "tsmttsm";
   return with_scalar(type, [&]<class Scalar>() -> std::string {
     using Kernel = typename ScalarTraits<Scalar>::Kernel;
 #ifdef BLOCKVEC_PYTHON_DEVICE
-    // Of matrices without gaps, aligned as allocations are.
-    const auto matrix = [](std::int64_t rows, std::int64_t columns, kernels::Layout order) {
+    // Of matrices without gaps, aligned as allocations are and far apart.
+    const auto matrix = [](std::uintptr_t place, std::int64_t rows, std::int64_t columns, kernels::Layout order) {
       const bool is_by_rows = order == kernels::Layout::row_major;
-      return kernels::Matrix<Kernel>{reinterpret_cast<Kernel*>(std::uintptr_t{4096}), rows, columns,
-                                     is_by_rows ? columns : rows, order};
+      return kernels::Matrix<Kernel>{reinterpret_cast<Kernel*>(place << 44), rows, columns, is_by_rows ? columns : rows,
+                                     order};
     };
-    const auto tall = matrix(k, m, layout), other = matrix(k, n, layout);
-    const auto small = matrix(m, n, kernels::Layout::column_major);
+    const auto tall = matrix(1, k, m, layout), other = matrix(is_gram ? 1 : 2, k, n, layout);
+    const auto small = matrix(3, m, n, kernels::Layout::column_major);
     if (is_inner_product) {
       return kernels::explain_cuda_tsmttsm<Kernel>(kernels::Op::conjugate_transpose, Kernel(1), tall, other, Kernel(0),
                                                    small, {})

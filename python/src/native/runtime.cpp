@@ -1,6 +1,7 @@
 #include "runtime.hpp"
 
 #include <nanobind/nanobind.h>
+#include <unistd.h>
 
 #include <Kokkos_Core.hpp>
 #include <atomic>
@@ -27,6 +28,7 @@ std::atomic<bool> is_stopped{false};
 std::mutex mutex;  // of all below
 std::condition_variable is_idle;
 bool owns_kokkos = false;
+pid_t owner = 0;  // the process that started Kokkos
 int at_work = 0;
 using Key = std::pair<int, Summation>;  // with the number of threads
 // Never destroyed, so that no destructor runs after stop().
@@ -45,6 +47,10 @@ void require_device() {
 #endif
 }
 
+// A child of fork() has its parent's Kokkos, which is of no use there if a device belongs to it.
+bool is_forked() { return owner != 0 && owner != getpid(); }
+bool has_lost_device() { return BLOCKVEC_HAVE_CUDA_SPACE != 0 && is_forked(); }
+
 #ifdef BLOCKVEC_PYTHON_DEVICE
 void check(cudaError_t status, const char* function) {
   if (status != cudaSuccess) throw Error(std::string(function) + " failed: " + cudaGetErrorString(status));
@@ -53,6 +59,11 @@ void check(cudaError_t status, const char* function) {
 
 void start_locked() {
   if (is_stopped) throw Error("BlockVec has been stopped, since the interpreter is about to end");
+  if (has_lost_device()) {
+    throw NoDeviceError(
+        "a child of fork() cannot use its parent's CUDA device, and this build of BlockVec needs one: "
+        "start processes by multiprocessing's spawn or forkserver");
+  }
   if (Kokkos::is_initialized()) return;
   require_device();
 #if KOKKOS_VERSION >= 30700
@@ -69,6 +80,7 @@ void start_locked() {
   Kokkos::initialize(arguments);
 #endif
   owns_kokkos = true;
+  owner = getpid();
 }
 
 Context new_context(const Call& call, Summation summation) {
@@ -94,13 +106,13 @@ void stop() {
   const nanobind::gil_scoped_release unlocked;
   is_stopped = true;
   std::unique_lock lock(mutex);
-  if (!is_idle.wait_for(lock, patience, [] { return at_work == 0; })) return;
+  if (has_lost_device() || !is_idle.wait_for(lock, patience, [] { return at_work == 0; })) return;
   pool().clear();
 }
 
 void finish() {
   const std::lock_guard lock(mutex);
-  if (owns_kokkos && at_work == 0) Kokkos::finalize();
+  if (owns_kokkos && at_work == 0 && !has_lost_device()) Kokkos::finalize();
   owns_kokkos = false;
 }
 
