@@ -78,6 +78,10 @@ class ColumnwiseSweep {
       call_.image.require_finite(square);
       if (pass == 1) square_before = square;
       if (!(std::sqrt(square) > limit) || (j == 0 && !repeats_basis_)) break;
+      if (with_basis && squared_norm(c) > Trust<Real>::basis_limit * square) {  // V is to blame, and stays so
+        stable_ = false;
+        break;
+      }
       Real part = 0;
       if (j > 0) {
         part = squared_norm(t);

@@ -53,8 +53,10 @@ Trust<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call, bool block_b
   const auto share = dense::smallest_share(lengths.before, lengths.parts);
   const auto part = dense::sum_of_shares(lengths.before, lengths.parts);
   const bool by_columns = is_by_columns(block.within());
-  if (block.options.escalate && !by_columns && !watches_noise && !(share > 0 && block.trusts(1 / share))) {
-    // A column would be left with little but rounding errors, unseen by its Gram matrix.
+  const bool is_contradicted = !(share >= 1 - Trust<Real>::basis_limit);
+  const bool is_cancelled = !by_columns && !watches_noise && !(share > 0 && block.trusts(1 / share));
+  if (block.options.escalate && (is_contradicted || is_cancelled)) {
+    // W would grow, or a column would be left with little but rounding errors, unseen by its Gram matrix.
     call.findings.note(Reason::ill_conditioned);
     return {};
   }
@@ -67,7 +69,7 @@ Trust<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call, bool block_b
   auto sweep = normalize_block(call, watches_noise);
   // Cancellation in the projection counts for V^H Q; columnwise methods have compared with the lengths before it
   // already. A negative share contradicts an orthonormal V.
-  if (!by_columns || share < -block.tolerance) sweep.outer /= std::max(share, block.tolerance * block.tolerance);
+  if (!by_columns || !(share >= -block.tolerance)) sweep.outer /= std::max(block.tolerance * block.tolerance, share);
   sweep.passed_on = part * sweep.outer;
   return sweep;
 }

@@ -19,6 +19,8 @@ struct Trust {
   /// 5 at 100 blocks with this limit.
   static constexpr Real passed_on_limit = Real(1) / 64;
   static constexpr Real direct_limit = 1024;  ///< of a, for division by the inverse of R
+  /// ||V^H w||^2 beyond this times ||w||^2 shows that V is far from orthonormal: projections would let w grow.
+  static constexpr Real basis_limit = 4;
   /// Orthonormal to rounding, whatever V.
   bool orthonormal() const { return done && inner <= inner_limit; }
   /// Orthogonal to V to rounding.

@@ -405,6 +405,26 @@ TYPED_TEST(DeficiencyTest, ABasisThatIsNotOrthonormalEndsWithThatReason) {
   }
 }
 
+// Each projection would make W longer: it stops before numbers leave their range.
+TYPED_TEST(DeficiencyTest, ALongBasisEndsWithThatReason) {
+  using Scalar = typename TestFixture::ScalarType;
+  const auto x = this->generator.random(this->count, this->b);
+  for (const long double length : {3.0L, 30.0L, 1e5L}) {
+    auto v = this->generator.orthonormal(this->count, this->m);
+    for (auto& entry : v.entries) entry *= length;
+    v = rounded<Scalar>(v);
+    for (const char* method : methods) {
+      SCOPED_TRACE(::testing::Message() << method << ", columns of length " << length);
+      Trial<TypeParam> t(this->context, this->rows(this->count), v, x);
+      const auto result = t.run(this->options(Deficiency::replace, method));
+      EXPECT_FALSE(result.orthonormal) << result.describe();
+      EXPECT_EQ(result.reason, Reason::bad_basis);
+      for (const auto& entry : collect(t.w).entries) EXPECT_TRUE(std::isfinite(static_cast<double>(std::norm(entry))));
+      EXPECT_TRUE(std::isfinite(t.residual()));
+    }
+  }
+}
+
 TYPED_TEST(DeficiencyTest, OperandsThatDoNotFitAreNamed) {
   auto t = this->trial(this->generator.random(this->count, this->b));
   auto other = this->trial(this->generator.random(this->count + 1, this->b));
