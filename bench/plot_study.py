@@ -7,12 +7,14 @@ FOLDER holds tsm2.csv, sgemm.csv, tiled.csv and study_counters.csv. The pictures
 """
 import argparse
 import csv
+import statistics
 from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
+from PIL import Image  # noqa: E402
 
 STEPS = {"V0": "tab:gray", "V1": "tab:olive", "V2": "tab:orange", "V3": "tab:red", "best": "tab:brown"}
 LABELS = {"V0": "V0, inner products", "V1": "V1, outer products", "V2": "V2, B in shared memory", "V3": "V3, prefetch",
@@ -48,10 +50,16 @@ def by(rows, key):
     return dict(sorted((row[key], row) for row in rows))
 
 
-def save(figure, folder, name):
-    figure.tight_layout()
-    figure.savefig(folder / f"{name}.png", dpi=110)
+def save(figure, folder, name, legend=None):
+    """Few colours keep the file small. `legend`: of the axes whose lines are named once, below the figure."""
+    if legend:
+        figure.legend(*legend.get_legend_handles_labels(), loc="lower center", ncols=4, fontsize=8)
+    rows = -(-len(legend.get_legend_handles_labels()[1]) // 4) if legend else 0
+    figure.tight_layout(rect=(0, 0.25 * rows / figure.get_figheight(), 1, 1))
+    path = folder / f"{name}.png"
+    figure.savefig(path, dpi=100)
     plt.close(figure)
+    Image.open(path).convert("RGB").quantize(64).save(path, optimize=True)
 
 
 def finish(axes, title, x, y, legend=True):
@@ -66,7 +74,7 @@ def finish(axes, title, x, y, legend=True):
 def tsm2r_grid(folder, rows, name, value, y, what, also=None):
     """One panel for each type and width, over the size of A."""
     widths = sorted({row["n"] for row in rows})
-    figure, panels = plt.subplots(len(TYPES), len(widths), figsize=(4 * len(widths), 3.2 * len(TYPES)), squeeze=False)
+    figure, panels = plt.subplots(len(TYPES), len(widths), figsize=(3.2 * len(widths), 2.9 * len(TYPES)), squeeze=False)
     for line, (kind, word) in zip(panels, TYPES.items()):
         for axes, n in zip(line, widths):
             mine = where(rows, type=kind, n=n)
@@ -78,9 +86,9 @@ def tsm2r_grid(folder, rows, name, value, y, what, also=None):
                           color={**STEPS, **BESIDE}[one], label=LABELS[one])
             if also:
                 also(axes, mine)
-            finish(axes, f"{word}, n = {n:.0f}", "m = k, in 1024", y, legend=n == widths[0])
+            finish(axes, f"{word}, n = {n:.0f}", "m = k, in 1024", y, legend=False)
             axes.set_ylim(bottom=0)
-    save(figure, folder, name)
+    save(figure, folder, name, panels[0, 0])
 
 
 def draw_model(axes, rows):
@@ -124,36 +132,47 @@ def tsm2l(folder, rows):
                 line[1].semilogx(list(of), [row["share"] for row in of.values()], "o" + style, ms=3, color=color,
                                  label=f"{LABELS[what]}, k = n = {n:.0f}")
                 line[0].axhline(of[most]["share"], color=color, ls=style, lw=1)
-        finish(line[0], f"{word}, m = {most:.0e}", "tcf, rows a thread", "share of scaling a vector")
-        finish(line[1], f"{word}, best tcf", "m", "share of scaling a vector")
-    save(figure, folder, "tsm2l")
+        finish(line[0], f"{word}, m = {most:.0f}", "tcf, rows a thread", "share of scaling a vector", legend=False)
+        finish(line[1], f"{word}, best tcf", "m", "share of scaling a vector", legend=False)
+        for axes in line:
+            axes.set_ylim(0, 1)
+    save(figure, folder, "tsm2l", panels[0, 1])
 
 
 def sgemm(folder, rows, counters):
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(14, 4))
-    colors = {"hilbert": "tab:blue", "rows": "tab:orange", "columns": "tab:red"}
-    for order, color in colors.items():
-        of = by(where(rows, parts="all", order=order), "n")
-        left.semilogx(list(of), [1e-3 * row["gflops"] for row in of.values()], "o-", ms=4, base=2, color=color,
-                      label=f"order: {order}")
-    of = by(where(rows, parts="cublas"), "n")
-    left.semilogx(list(of), [1e-3 * row["gflops"] for row in of.values()], "s-", ms=4, base=2, color="tab:green",
-                  label="cuBLAS")
-    finish(left, "C = A B, n x n, single precision", "n", "TFLOP/s")
+    figure, ((speed, parts), (hits, bytes_)) = plt.subplots(2, 2, figsize=(10, 7))
+    colors = {"all hilbert": "tab:blue", "all rows": "tab:orange", "all columns": "tab:red", "cublas": "tab:green"}
+    labels = {"all hilbert": "Hilbert curve", "all rows": "rows of tiles", "all columns": "columns of tiles",
+              "cublas": "cuBLAS"}
+
+    def draw(axes, points, value):
+        for case, color in colors.items():
+            of = by([row for row in points if row["case"] == case], "n")
+            axes.semilogx(list(of), [value(row) for row in of.values()], "o-", ms=4, base=2, color=color,
+                          label=labels[case])
+
+    even = [dict(row, case=f"{row['parts']} {row['order']}".strip()) for row in rows if row["n"] % 1024 == 0]
+    draw(speed, even, lambda row: 1e-3 * row["gflops"])
+    finish(speed, "C = A B, n x n, single precision", "n", "TFLOP/s", legend=False)
+    speed.set_ylim(bottom=0)
 
     n = max(row["n"] for row in rows if row["parts"] not in ("all", "cublas"))
-    parts = [row for row in where(rows, n=n) if row["parts"] == "cublas" or row["order"] == "hilbert"]
-    middle.barh([str(row["parts"]) for row in parts], [1e-3 * row["gflops"] for row in parts])
-    middle.invert_yaxis()
-    finish(middle, f"n = {n:.0f}, all parts or all but one", "TFLOP/s", "", legend=False)
+    of = [row for row in where(rows, n=n) if row["parts"] == "cublas" or row["order"] == "hilbert"]
+    parts.barh([str(row["parts"]) for row in of], [1e-3 * row["gflops"] for row in of])
+    parts.invert_yaxis()
+    finish(parts, f"n = {n:.0f}, all parts or all but one", "TFLOP/s", "", legend=False)
 
-    for order, color in colors.items():
-        hits = by([dict(row, n=float(str(row["case"]).split()[0])) for row in where(counters, program="sgemm")
-                   if str(row["case"]).endswith("all " + order)], "n")
-        right.semilogx(list(hits), [row["l2_hit"] for row in hits.values()], "o-", ms=4, base=2, color=color,
-                       label=order)
-    finish(right, "hits of the second-level cache", "n", "percent")
-    save(figure, folder, "sgemm")
+    counted = []
+    for row in where(counters, program="sgemm"):
+        size, case = str(row["case"]).split(" ", 1)
+        counted.append(dict(row, n=float(size), case=case))
+    draw(hits, counted, lambda row: row["l2_hit"])
+    finish(hits, "hits of the second-level cache", "n", "percent", legend=False)
+    hits.set_ylim(0, 100)
+    draw(bytes_, counted, lambda row: row["gbytes"] / (3 * 4e-9 * row["n"] ** 2))
+    finish(bytes_, "traffic of the memory", "n", "times A, B and C", legend=False)
+    bytes_.set_yscale("log", base=10)
+    save(figure, folder, "sgemm", speed)
 
 
 def tiled(folder, rows):
@@ -171,8 +190,43 @@ def table(title, head, lines):
         print(f"| {' | '.join(line)} |")
 
 
+def ratios(big):
+    """How much faster each step of TSM2R is than the one before, and how well the model predicts."""
+    cases = {}
+    for row in big:
+        cases.setdefault((row["type"], row["m"], row["n"]), {})[row["what"]] = row
+    times = [("V0 / V1", "V0", "V1", "ms"), ("V1 / V2", "V1", "V2", "ms"), ("V2 / V3", "V2", "V3", "ms"),
+             ("V3 / best", "V3", "best", "ms"), ("cuBLAS / V3", "cublas", "V3", "ms"),
+             ("cuBLAS / best", "cublas", "best", "ms"), ("cuBLAS / BlockVec", "cublas", "blockvec", "ms"),
+             ("V3 / model", "V3", "V3", "model_ms"), ("V3 / model with the grid", "V3", "V3", "grid_ms"),
+             ("best / model with the grid", "best", "best", "grid_ms")]
+    lines = []
+    for name, above, below, key in times:
+        line = [name]
+        for kind in TYPES:
+            of = [case[above]["ms"] / case[below][key] for (type_, _, _), case in cases.items() if type_ == kind]
+            line.append(f"{min(of):.2f} to {max(of):.2f}, {statistics.mean(of):.2f}")
+        lines.append(line)
+    for name in ("V3", "best", "cublas", "blockvec"):
+        line = [f"share of {LABELS[name]}"]
+        for kind in TYPES:
+            of = [100 * case[name]["share"] for (type_, _, _), case in cases.items() if type_ == kind]
+            line.append(f"{min(of):.0f} to {max(of):.0f} %, {statistics.mean(of):.0f} %")
+        lines.append(line)
+    table("TSM2R: ratios of times and shares of a plain read; least, greatest, mean", ["", *TYPES.values()], lines)
+
+
 def tables(tsm2, gemm, tiles, counters):
     big = where(tsm2, product="tsm2r")
+    ratios(big)
+    lines = []
+    deep = where(tsm2, product="depths")
+    whats = ("V3", "best", "cublas", "blockvec")
+    for k in sorted({row["k"] for row in deep}, reverse=True):
+        lines.append([f"{k:.0f}", *(f"{100 * row['share']:.0f}" for kind in TYPES for what in whats
+                                    for row in where(deep, type=kind, k=k, what=what))])
+    table("TSM2R, m = 15360, n = 16: shares of a plain read in percent",
+          ["k", *(f"{TYPES[kind]}: {LABELS[what]}" for kind in TYPES for what in whats)], lines)
     for kind, word in TYPES.items():
         lines = []
         for m in sorted({row["m"] for row in big}):

@@ -9,8 +9,7 @@
 struct CUstream_st;
 
 /// The single-precision product of the article "Matrix Multiplication On GPU: Part 2, Tiling", whose parts can be taken
-/// can be taken away one at a time. Column-major C = A B, any m, n, k, without tensor cores. The library does not use
-/// it.
+/// away one at a time. Column-major C = A B, any m, n, k, without tensor cores. The library does not use it.
 namespace blockvec::kernels::cuda::study {
 
 struct SgemmArguments {
