@@ -28,6 +28,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
+import machine
 from peer_answers import count_missed
 from solver_problems import anderson, graphene, grid, heisenberg, hypercube, rotated
 
@@ -261,7 +262,8 @@ def main():
         rows = [row for row in rows if row["problem"] != case.title()] + new
         with open(arguments.out, "w", newline="", encoding="utf-8") as file:
             seconds = "processor seconds" if arguments.processor_seconds else "seconds"
-            file.write(f"# commit {arguments.commit}, {arguments.cores} cores, {seconds}, medians of {arguments.runs}\n")
+            settings = f"{arguments.cores} cores, {seconds}, medians of {arguments.runs}"
+            file.write(f"# {machine.head('auto_choice.py', arguments.commit, settings)}\n")
             file.write(f"# {count_good(rows)}\n")
             writer = csv.DictWriter(file, fieldnames=COLUMNS, lineterminator="\n")
             writer.writeheader()

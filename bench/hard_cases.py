@@ -15,7 +15,6 @@ import csv
 import json
 import math
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ import scipy.io
 import scipy.linalg
 import scipy.sparse
 
+import machine
 from peer_answers import count_missed
 from solver_problems import close_levels, graphene, hypercube, hypercube_values, rotated, two_levels
 
@@ -170,10 +170,8 @@ def main():
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--cases", nargs="*", help="only those whose names contain one of these words")
     arguments = parser.parse_args()
-    with open("/proc/cpuinfo") as file:
-        processor = next((line.split(": ")[1].strip() for line in file if line.startswith("model name")), platform.machine())
-    where = f", device {arguments.device}" if arguments.device else ""
-    print(f"# bench/hard_cases.py on {processor}{where}; commit {arguments.commit}; {time.strftime('%Y-%m-%d')}")
+    where = [f"device {arguments.device}"] if arguments.device else []
+    print("# " + machine.head("hard_cases.py", arguments.commit, *where))
     table = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
     table.writeheader()
     worst = 0

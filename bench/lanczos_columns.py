@@ -10,9 +10,10 @@ import argparse
 import csv
 import json
 import pathlib
-import platform
 import subprocess
 import tempfile
+
+import machine
 
 GRAPHENE = ["--problem", "graphene", "--grid", "64", "64", "--flux", "1"]
 PROBLEMS = {
@@ -63,7 +64,8 @@ def main():
     with tempfile.TemporaryDirectory() as name, open(options.csv, "w", newline="", encoding="utf-8") as file:
         folder = pathlib.Path(name)
         write_hypercube(folder / "hypercube.mtx", 13)
-        file.write(f"# commit {commit}, {platform.processor() or platform.machine()}, block 3, tolerance 1e-8 ||A||; empty: not converged\n")
+        settings = "block 3, tolerance 1e-8 ||A||; empty: not converged"
+        file.write(f"# {machine.head('lanczos_columns.py', commit, settings)}\n")
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["problem, wanted"] + [case + kind for case in cases for kind in ("columns", "reductions")])
         for problem, arguments in PROBLEMS.items():

@@ -21,7 +21,6 @@ python3-scipy, python3-slepc4py-real and primme; a missing peer is left out and 
 
 import argparse
 import csv
-import datetime
 import glob
 import importlib.metadata
 import json
@@ -37,6 +36,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
+import machine
 from peer_answers import count_missed, describe
 from solver_problems import hypercube, hypercube_values, laplacian_values, rotated, two_levels
 
@@ -334,8 +334,6 @@ def with_ratios(rows):
 
 
 def head(arguments):
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        names = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
     versions = [f"Python {platform.python_version()}"]
     for package in ("blockvec", "numpy", "scipy", "primme"):
         try:
@@ -344,8 +342,7 @@ def head(arguments):
             versions.append(f"no {package}")
     slepc = glob.glob("/usr/lib/slepcdir/slepc*")
     versions.append(os.path.basename(slepc[0]) if slepc else "no SLEPc")
-    machine = f"{names[0] if names else platform.machine()}, {arguments.cores} cores"
-    first = f"{datetime.date.today()}, commit {arguments.commit}, {machine}, {', '.join(versions)}"
+    first = machine.head("python_peers.py", arguments.commit, f"{arguments.cores} cores", ", ".join(versions))
     return [first, f"medians of {arguments.runs} runs; stopped after {arguments.limit:.0f} s"]
 
 

@@ -11,6 +11,8 @@ import resource
 import subprocess
 import sys
 
+import machine
+
 PROBLEMS = {
     "heisenberg ring 20": ["--problem", "heisenberg", "--sites", "20", "--periodic"],
     "laplacian 50^3": ["--problem", "laplacian", "--grid", "50", "50", "50"],
@@ -32,9 +34,7 @@ def main():
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--commit", default="unknown")
     arguments = parser.parse_args()
-    with open("/proc/cpuinfo") as file:
-        processor = next(line.split(": ")[1].strip() for line in file if line.startswith("model name"))
-    print(f"# {processor}; commit {arguments.commit}; least of {arguments.runs}")
+    print("# " + machine.head("solver_layouts.py", arguments.commit, f"least of {arguments.runs}"))
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(["problem", "method", "row_seconds", "column_seconds", "ratio"])
     for method, options in METHODS.items():

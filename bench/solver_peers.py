@@ -25,12 +25,10 @@ Needs python3-scipy, python3-slepc4py and python3-matplotlib (Debian), and primm
 import argparse
 import concurrent.futures
 import csv
-import datetime
 import glob
 import importlib.metadata
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -42,6 +40,7 @@ import scipy.io
 import scipy.sparse
 import scipy.sparse.linalg
 
+import machine
 from peer_answers import count_missed, describe
 from solver_peers_report import draw, print_table, read_csv
 from solver_problems import PROBLEMS
@@ -488,12 +487,6 @@ def commit():
     return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        lines = [line.split(":")[1].strip() for line in file if line.startswith("model name")]
-    return lines[0] if lines else platform.machine()
-
-
 def write_csv(path, comments, rows):
     with open(path, "w", newline="", encoding="utf-8") as file:
         file.writelines(f"# {line}\n" for line in comments)
@@ -517,8 +510,7 @@ def measure(arguments):
         rows = [row for row in rows if (row["problem"], row["wanted"]) != (problem.name, str(problem.wanted))] + some
         kept = [line for line in kept if not line.startswith(problem.title() + ":")]
         notes += remarks
-        machine = f"{processor()}, {arguments.cores} cores"
-        first = f"{datetime.date.today()}, commit {commit()}, {machine}, {', '.join(sorted(versions))}"
+        first = machine.head("solver_peers.py", commit(), f"{arguments.cores} cores", ", ".join(sorted(versions)))
         settings = f"best: the median of {arguments.runs} runs; other settings: one run"
         write_csv(path, [first, settings] + notes + kept, rows)
 

@@ -18,6 +18,8 @@ import tempfile
 import scipy.io
 import scipy.sparse
 
+import machine
+
 COLUMNS = ["problem", "method", "columns", "iterations", "applications", "words", "counted", "ratio"]
 LENGTH = 30
 
@@ -85,7 +87,7 @@ def main():
     parser.add_argument("--program", required=True, help="the built eigensolve")
     parser.add_argument("--commit", default="unknown")
     arguments = parser.parse_args()
-    print(f"# commit {arguments.commit}")
+    print("# " + machine.head("solver_words.py", arguments.commit))
     writer = csv.DictWriter(sys.stdout, fieldnames=COLUMNS, lineterminator="\n")
     writer.writeheader()
     with tempfile.TemporaryDirectory() as folder:
