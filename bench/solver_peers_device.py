@@ -13,7 +13,6 @@ setting. The table has every setting that was tried. Needs cupy and torch.
 import argparse
 import csv
 import json
-import multiprocessing
 import os
 import statistics
 import subprocess
@@ -24,6 +23,7 @@ import time
 import numpy as np
 
 from peer_answers import count_missed, describe
+from peer_process import Peer
 
 ACCURACY = 1e-8
 PROBLEMS = {  # options of eigensolve, and how many of the lowest pairs are wanted
@@ -125,54 +125,30 @@ def torch_lobpcg(a, wanted, setting, tolerance, seed):
 SOLVERS = {"CuPy eigsh": cupy_eigsh, "CuPy lobpcg": cupy_lobpcg, "torch lobpcg": torch_lobpcg}
 
 
-def serve(pipe, library, name, wanted):
-    """A process of its own for each library: it is ended where it takes too long."""
+def timed_answer(solve, a, wanted, setting, tolerance, seed):
+    """Seconds of a call that begins and ends with an idle device, the eigenvalues, and the largest residual."""
     import cupy
 
+    cupy.cuda.Device().synchronize()
+    begin = time.perf_counter()
+    values, vectors = solve(a, wanted, setting, tolerance, seed)
+    cupy.cuda.Device().synchronize()
+    seconds = time.perf_counter() - begin
+    result = cupy_residual(a, values, vectors)
+    return {"seconds": seconds, "values": sorted(cupy.asnumpy(values).real.tolist()), "residual": result}
+
+
+def start_solver(library, name, wanted):
     a = cupy_matrix(name)
-    while True:
-        setting, tolerance, seed = pipe.recv()
-        try:
-            cupy.cuda.Device().synchronize()
-            begin = time.perf_counter()
-            values, vectors = SOLVERS[library](a, wanted, setting, tolerance, seed)
-            cupy.cuda.Device().synchronize()
-            seconds = time.perf_counter() - begin
-            result = cupy_residual(a, values, vectors)
-            pipe.send({"seconds": seconds, "values": sorted(cupy.asnumpy(values).real.tolist()), "residual": result})
-        except Exception as error:  # what a peer throws is a line of the table
-            pipe.send({"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"})
+    return lambda setting, tolerance, seed: timed_answer(SOLVERS[library], a, wanted, setting, tolerance, seed)
 
 
-class Peer:
-    def __init__(self, library, matrix, wanted):
-        self.arguments, self.process = (library, matrix, wanted), None
-
-    def run(self, setting, tolerance, seed, limit):
-        if self.process is None:
-            self.pipe, other = multiprocessing.Pipe()
-            self.process = multiprocessing.Process(target=serve, args=(other, *self.arguments), daemon=True)
-            self.process.start()
-            limit += 30  # to start, and to read the matrix
-        self.pipe.send((setting, tolerance, seed))
-        if not self.pipe.poll(limit):
-            self.close()
-            return {"error": f"stopped after {limit:.0f} s"}
-        return self.pipe.recv()
-
-    def close(self):
-        if self.process is not None:
-            self.process.kill()
-            self.process.join()
-            self.process = None
-
-
-def measure(peer, setting, reference, best, arguments):
-    """The fastest tolerance that reaches the accuracy, or what stood in the way."""
-    target, tolerance = ACCURACY * reference["norm"], ACCURACY
-    limit = min(arguments.limit, 3 * best + 2)
+def measure(peer, setting, norm, best, runs, limit):
+    """The fastest tolerance that reaches the accuracy, or what stood in the way. `limit`: seconds of one run."""
+    target, tolerance = ACCURACY * norm, ACCURACY
+    limit = min(limit, 3 * best + 2)
     for _ in range(3):
-        result = peer.run(setting, tolerance, 1, limit)
+        result = peer.run((setting, tolerance, 1), limit)
         if "error" in result:
             return result
         if result["residual"] <= target:
@@ -182,8 +158,11 @@ def measure(peer, setting, reference, best, arguments):
         return {"error": f"residual {result['residual']:.1e}"}
     result["setting"] = f"{describe(setting)}, tol {tolerance:g}"
     if result["seconds"] <= 3 * best:
-        times = [peer.run(setting, tolerance, seed, limit).get("seconds") for seed in range(2, 2 + arguments.runs)]
-        result["seconds"] = statistics.median(t for t in times if t is not None)
+        again = [peer.run((setting, tolerance, seed), limit) for seed in range(2, 2 + runs)]
+        result["times"] = [one["seconds"] for one in again if "error" not in one]
+        if not result["times"]:
+            return again[0]
+        result["seconds"] = statistics.median(result["times"])
     return result
 
 
@@ -259,14 +238,14 @@ def compare(problem, arguments, end):
             )
         best = 1e9
         for library, settings in (SETTINGS_OF_MANY if wanted > 20 else SETTINGS).items():
-            peer = Peer(library, matrix, wanted)
-            for setting in settings:
-                if table.reference is None or time.monotonic() > end:
-                    print(f"# {problem}: no time for {library}, {describe(setting)}")
-                    continue
-                result = measure(peer, setting, table.reference, best, arguments)
-                best = min(best, table.add(library, library.split()[1], describe(setting), result) or best)
-            peer.close()
+            with Peer(start_solver, library, matrix, wanted) as peer:
+                for setting in settings:
+                    if table.reference is None or time.monotonic() > end:
+                        print(f"# {problem}: no time for {library}, {describe(setting)}")
+                        continue
+                    norm = table.reference["norm"]
+                    result = measure(peer, setting, norm, best, arguments.runs, arguments.limit)
+                    best = min(best, table.add(library, library.split()[1], describe(setting), result) or best)
     return table
 
 
@@ -279,7 +258,6 @@ def main():
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--problems", nargs="*", default=list(PROBLEMS))
     arguments = parser.parse_args()
-    multiprocessing.set_start_method("spawn")
     import cupy
     import torch
 
