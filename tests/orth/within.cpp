@@ -2,6 +2,7 @@
 #include <blockvec/operations.hpp>
 #include <limits>
 #include <memory>
+#include <type_traits>
 
 #include "tests/orth/support.hpp"
 
@@ -338,6 +339,7 @@ TYPED_TEST(Within, ReductionsAndPassesAreCounted) {
     std::int64_t reductions;
     double passes, fused_passes;  // fused: a sweep leaves the next Gram matrix behind
   };
+  const bool fuses = is_host_space<typename TypeParam::Space> || std::is_same_v<typename TypeParam::Layout, RowMajor>;
   for (const Count& count : {Count{"scholqr3", 3, 9, 7},
                              {"dd-cholqr", 1, 3, 3},
                              {"dd-cholqr2", 2, 6, 5},
@@ -351,7 +353,7 @@ TYPED_TEST(Within, ReductionsAndPassesAreCounted) {
     EXPECT_EQ(result.reductions, count.reductions);
     EXPECT_EQ(this->context.reductions() - before, count.reductions);
     if (count.passes > 0) {
-      EXPECT_DOUBLE_EQ(result.passes, is_host_space<typename TypeParam::Space> ? count.fused_passes : count.passes);
+      EXPECT_DOUBLE_EQ(result.passes, fuses ? count.fused_passes : count.passes);
     }
   }
 }
