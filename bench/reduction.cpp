@@ -25,18 +25,7 @@ using namespace blockvec;
 using Space = Kokkos::CudaSpace;
 
 using bench::check;
-
-class Stream {
- public:
-  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
-  ~Stream() { cudaStreamDestroy(stream_); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  cudaStream_t get() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
+using bench::Stream;
 
 /// Median over rounds of the slowest rank's microseconds from an idle device to an idle device.
 double microseconds(const Context& context, int rounds, const std::function<void()>& prepare,
@@ -132,7 +121,7 @@ int main(int argc, char** argv) {
     const Communicator world = Communicator::world();
     const bool prints = world.rank() == 0;
     const Stream stream;
-    const ExecutionSpaces instances{.cuda = Kokkos::Cuda(stream.get())};
+    const ExecutionSpaces instances{.cuda = Kokkos::Cuda(stream)};
     if (prints) {
       std::printf("# %s, %d ranks, Kokkos %d, commit %s; medians of %d\n", instances.cuda.cuda_device_prop().name,
                   world.size(), KOKKOS_VERSION, settings.at("commit").c_str(), rounds);
