@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <blockvec/orth/orthogonalizer.hpp>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -37,6 +39,98 @@ Result Orthogonalizer::normalize(const BlockVector<Scalar, Layout, Space>& w,
                                  const std::type_identity_t<SmallMatrix<Scalar, Space>>* r,
                                  const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric) {
   return project_and_normalize<Scalar, Layout, Space>({}, w, nullptr, r, metric);
+}
+
+namespace {
+
+/// Q = X R^-1 by the Cholesky factor of X^H X, if that changes Q by rounding errors of its columns alone: R and its
+/// bound of ||D R^-1||_2^2 (Trust). Else nothing, and Q is as it was.
+template <class Scalar, class Layout, class Space>
+std::optional<RealOf<Scalar>> divide_by_factor(const BlockVector<Scalar, Layout, Space>& x,
+                                               const BlockVector<Scalar, Layout, Space>& q,
+                                               const SmallMatrix<Scalar>& r, Result& result) {
+  using Real = RealOf<Scalar>;
+  constexpr Real precision = epsilon<Scalar> * epsilon<Scalar>;
+  const Context& context = x.context();
+  const std::int64_t b = x.width(), reductions = context.reductions();
+  WorkspaceScope<> scope(context);
+  const auto gram = SmallMatrix<Scalar>::scratch(scope, b, b), inverse = SmallMatrix<Scalar>::scratch(scope, b, b);
+  const auto squares = SmallMatrix<Real>::scratch(scope, 1, b);
+  inner_product(x, x, gram);
+  result.reductions = context.reductions() - reductions;
+  result.passes = 1;
+  dense::diagonal(gram, squares);
+  if (!dense::within(squares, std::numeric_limits<Real>::min() / precision,
+                     std::numeric_limits<Real>::max() * precision)) {
+    return {};
+  }
+  const auto found = dense::cholesky(gram, epsilon<Scalar>, r, &squares, false);
+  if (!found.finite || found.rank < b) return {};
+  dense::triangular_inverse(r, inverse);
+  const Real a = dense::amplification(squares, inverse);
+  if (!(a <= Trust<Real>::direct_limit)) return {};
+  WorkspaceScope<Space> there(context);
+  const auto c = SmallMatrix<Scalar, Space>::scratch(there, b, b);
+  detail::assign(inverse, c);
+  update(Scalar(1), x, c, Scalar(0), q);
+  result.rank = b;
+  result.condition_estimate = static_cast<double>(found.condition_estimate);
+  result.sweeps = 1;
+  result.passes += 2;
+  return a;
+}
+
+}  // namespace
+
+template <class Scalar, class Layout, class Space>
+Result Orthogonalizer::normalize_into(const BlockVector<Scalar, Layout, Space>& x,
+                                      const BlockVector<Scalar, Layout, Space>& q,
+                                      const std::type_identity_t<SmallMatrix<Scalar, Space>>* r) {
+  return context_.collective([&]() -> Result {
+    using Real = RealOf<Scalar>;
+    require_operands("normalize_into", context_, {}, q);
+    if (!x.context().same(context_) || !(x.rows() == q.rows()) || x.width() != q.width() || x.shares_columns(q)) {
+      throw ShapeError("orth::normalize_into: X = " + x.describe() + " and Q = " + q.describe() +
+                       ": expected the same shape, context and distribution of rows, and Q apart from X");
+    }
+    require_coefficients("normalize_into", "R", r, x.width(), x.width());
+    const std::int64_t b = x.width();
+    if (b == 0) return {};
+    const bool is_cholesky = options_.within == Within::cholqr || options_.within == Within::cholqr2;
+    Result first;
+    if (is_cholesky && options_.escalate && options_.adaptive) {
+      WorkspaceScope<> scope(context_);
+      WorkspaceScope<Space> there(context_);
+      const auto factor = SmallMatrix<Scalar>::scratch(scope, b, b);
+      if (const auto a = divide_by_factor(x, q, factor, first)) {
+        first.method = {options_.between, options_.within, false, true};
+        if (*a <= Trust<Real>::inner_limit) {
+          if (r != nullptr) detail::assign(factor, *r);
+          record(context_, "normalize", first.method, first, b);
+          return first;
+        }
+        const auto rest = SmallMatrix<Scalar, Space>::scratch(there, b, b);
+        Result second = normalize(q, &rest);
+        if (r != nullptr) {
+          const auto left = SmallMatrix<Scalar>::scratch(scope, b, b),
+                     product = SmallMatrix<Scalar>::scratch(scope, b, b);
+          detail::assign(rest, left);
+          dense::multiply(Scalar(1), left, false, factor, false, Scalar(0), product);
+          detail::assign(product, *r);
+        }
+        second.condition_estimate = std::max(second.condition_estimate, first.condition_estimate);
+        second.sweeps += first.sweeps;
+        second.reductions += first.reductions;
+        second.passes += first.passes;
+        return second;
+      }
+    }
+    copy(x, q);
+    Result result = normalize(q, r);
+    result.reductions += first.reductions;
+    result.passes += first.passes + 2;
+    return result;
+  });
 }
 
 namespace {
@@ -172,6 +266,9 @@ BLOCKVEC_FOR_SCALARS(BLOCKVEC_ORTH_SCALAR)
                                           const SmallMatrix<Scalar, Space>*, const Metric<Scalar, Layout, Space>*);   \
   template Result Orthogonalizer::normalize(const BlockVector<Scalar, Layout, Space>&,                                \
                                             const SmallMatrix<Scalar, Space>*, const Metric<Scalar, Layout, Space>*); \
+  template Result Orthogonalizer::normalize_into(const BlockVector<Scalar, Layout, Space>&,                           \
+                                                 const BlockVector<Scalar, Layout, Space>&,                           \
+                                                 const SmallMatrix<Scalar, Space>*);                                  \
   template Result Orthogonalizer::project_and_normalize(                                                              \
       const Basis<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>&,                                 \
       const SmallMatrix<Scalar, Space>*, const SmallMatrix<Scalar, Space>*, const Metric<Scalar, Layout, Space>*);    \

@@ -358,6 +358,41 @@ TYPED_TEST(Within, ReductionsAndPassesAreCounted) {
   }
 }
 
+// Conditions as powers of eps: up to some 30, one sweep or two do not need a copy.
+TYPED_TEST(Within, IntoAnotherPlaceXStays) {
+  using Scalar = typename TestFixture::ScalarType;
+  for (const std::int64_t b : {0, 1, 3, 8, 20}) {
+    for (const double power : {0.0, 0.05, 0.15, 0.4, 0.9, 2.0}) {
+      for (const char* method : {"cholqr2", "cholqr", "svqb", "cgs2"}) {
+        SCOPED_TRACE(::testing::Message() << b << " columns, condition eps^-" << power << ", " << method);
+        const double kappa = std::pow(static_cast<double>(epsilon<Scalar>), -power);
+        auto trial = this->alone(b == 0 ? HostColumns<Wide<Scalar>>(200, 0)
+                                        : this->generator.with_condition(200, b, b == 1 ? 1.0 : kappa));
+        const auto x = trial.w.deep_copy("X");
+        fill(trial.w, Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN()));  // is not read
+        Options options = plain(method);
+        options.escalate = options.adaptive = true;
+        orth::Orthogonalizer orthogonalizer(this->context, options);
+        trial.result = orthogonalizer.normalize_into(x, trial.w, &trial.r);
+        EXPECT_TRUE(collect(x).entries == trial.x.entries);
+        EXPECT_LE(trial.loss(), 4 * rounding_loss<Scalar>(b)) << trial.result.describe();
+        EXPECT_LE(trial.residual(), 4 * rounding_residual<Scalar>(b));
+        EXPECT_EQ(trial.result.orthonormal, true);
+        if (b > 0 && power == 0 && trial.result.method.within == orth::Within::cholqr2) {
+          EXPECT_DOUBLE_EQ(trial.result.passes, 3);
+          EXPECT_EQ(trial.result.reductions, 1);
+        }
+        EXPECT_TRUE(trial.guards_hold());
+      }
+    }
+  }
+  auto trial = this->alone(this->generator.random(40, 3));
+  orth::Orthogonalizer orthogonalizer(this->context);
+  EXPECT_THROW((void)orthogonalizer.normalize_into(trial.w, trial.w), ShapeError);
+  EXPECT_THROW((void)orthogonalizer.normalize_into(trial.w.columns(0, 2), trial.w.deep_copy("Q")), ShapeError);
+  EXPECT_THROW((void)orthogonalizer.normalize_into(trial.w, trial.w.deep_copy("Q"), &trial.s), ShapeError);
+}
+
 TYPED_TEST(Within, UnderAMetricGramMatricesTakeTheirPlace) {
   using Scalar = typename TestFixture::ScalarType;
   using Tall = typename TypeParam::Vector;

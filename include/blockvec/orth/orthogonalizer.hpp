@@ -290,6 +290,14 @@ class Orthogonalizer {
                    const std::type_identity_t<SmallMatrix<Scalar, Space>>* r = nullptr,
                    const std::type_identity_t<Metric<Scalar, Layout, Space>>* metric = nullptr);
 
+  /// The same with Q in a place of its own: X = Q R, and X stays as it is. X and Q are alike and do not overlap. Where
+  /// the method within is cholqr or cholqr2, the options escalate and are adaptive, and X is not ill-conditioned, X is
+  /// read twice and Q written once, 3b words for one sweep; else X is copied and Q normalised, 2b words more than
+  /// there.
+  template <class Scalar, class Layout, class Space>
+  Result normalize_into(const BlockVector<Scalar, Layout, Space>& x, const BlockVector<Scalar, Layout, Space>& q,
+                        const std::type_identity_t<SmallMatrix<Scalar, Space>>* r = nullptr);
+
   /// Both: W_in = V S + Q R, [V Q] orthonormal. V may have no columns. Default method: one or two sweeps, each one
   /// reduction; 2m + 3b words a row for one, 3m + 5b for two. The same on a device where a change and the next products
   /// are one pass (kernels::cuda_sweeps_in_one_pass); elsewhere there 2m + 3b each where W follows V in one block

@@ -34,6 +34,7 @@ def explain_product(kernel: str, type: str, by_rows: bool, k: int, m: int, n: in
 def project(
     call: Call,
     basis: list[Any],
+    source: Any,
     x: Any,
     s: Any,
     r: Any,
@@ -46,6 +47,7 @@ def project(
 def normalize(
     call: Call,
     basis: list[Any],
+    source: Any,
     x: Any,
     s: Any,
     r: Any,

@@ -98,8 +98,15 @@ def _orthogonalize(
         rows, width = talls.views["X"].shape
         columns = sum(talls.views[name].shape[1] for name in pieces)
         matrix = None if metric is None else _metric_of(metric, rows, home.is_host, talls.dtype, ranks)
+        source = None
         if not overwrite_x:
-            Q = home.copy(Q, "C" if talls.by_rows else "F")
+            order = "C" if talls.by_rows else "F"
+            flags = talls.views["X"].flags
+            [is_ordered] = ranks.all(flags.c_contiguous if talls.by_rows else flags.f_contiguous)
+            if verb == "normalize" and not pieces and matrix is None and is_ordered:
+                source, Q = Q, home.empty((rows, width), talls.dtype, order)  # Q takes X's place: no copy
+            else:
+                Q = home.copy(Q, order)
         S = None if basis is None else home.zeros((columns, width), talls.dtype)
         R = home.zeros((width, width), talls.dtype)
 
@@ -110,6 +117,7 @@ def _orthogonalize(
         verb,
         talls.call,
         [home.hand(piece) for piece in work.values()],
+        None if source is None else home.hand(source),
         home.hand(Q),
         home.hand(S) if pieces else None,
         home.hand(R),

@@ -100,10 +100,12 @@ nb::dict as_dict(const orth::Result& result) {
   return found;
 }
 
-/// X becomes its projection, or orthonormal; S (where there is a basis) and R are written.
-nb::dict orthogonalize(Verb verb, const nb::tuple& given, const std::vector<Array>& basis, const Writable& x,
-                       const std::optional<Writable>& s, const Writable& r, const nb::object& metric,
-                       const nb::object& judge, const std::string& method, int deficiency, std::uint64_t seed) {
+/// X becomes its projection, or orthonormal; S (where there is a basis) and R are written. `source`: X is to be what
+/// this becomes, which stays as it is; without a basis and a metric.
+nb::dict orthogonalize(Verb verb, const nb::tuple& given, const std::vector<Array>& basis,
+                       const std::optional<Array>& source, const Writable& x, const std::optional<Writable>& s,
+                       const Writable& r, const nb::object& metric, const nb::object& judge, const std::string& method,
+                       int deficiency, std::uint64_t seed) {
   orth::Options options;
   try {
     options = orth::parse_options(method);
@@ -138,7 +140,9 @@ nb::dict orthogonalize(Verb verb, const nb::tuple& given, const std::vector<Arra
     auto* const b_given = metric.is_none() ? nullptr : &b;
     conduct.without_lock([&] {
       orth::Orthogonalizer orthogonalizer(*context, options);
-      if (verb == Verb::project) {
+      if (source) {
+        result = orthogonalizer.normalize_into(tall<Scalar, Layout>(*context, rows, *source, "X"), w, &r_matrix);
+      } else if (verb == Verb::project) {
         result = orthogonalizer.project(v, w, s_given, b_given);
       } else if (v.width() == 0) {
         result = orthogonalizer.normalize(w, &r_matrix, b_given);
@@ -161,13 +165,13 @@ void bind_dense(nb::module_& api) {
   const auto bind = [&](const char* name, Verb verb) {
     api.def(
         name,
-        [verb](const nb::tuple& call, const std::vector<Array>& basis, const Writable& x,
-               const std::optional<Writable>& s, const Writable& r, const nb::object& metric, const nb::object& judge,
-               const std::string& method, int deficiency, std::uint64_t seed) {
-          return orthogonalize(verb, call, basis, x, s, r, metric, judge, method, deficiency, seed);
+        [verb](const nb::tuple& call, const std::vector<Array>& basis, const std::optional<Array>& source,
+               const Writable& x, const std::optional<Writable>& s, const Writable& r, const nb::object& metric,
+               const nb::object& judge, const std::string& method, int deficiency, std::uint64_t seed) {
+          return orthogonalize(verb, call, basis, source, x, s, r, metric, judge, method, deficiency, seed);
         },
-        "call"_a, "basis"_a.noconvert(), "x"_a.noconvert(), "s"_a.noconvert().none(), "r"_a.noconvert(),
-        "metric"_a.none(), "judge"_a, "method"_a, "deficiency"_a, "seed"_a);
+        "call"_a, "basis"_a.noconvert(), "source"_a.noconvert().none(), "x"_a.noconvert(), "s"_a.noconvert().none(),
+        "r"_a.noconvert(), "metric"_a.none(), "judge"_a, "method"_a, "deficiency"_a, "seed"_a);
   };
   bind("project", Verb::project);
   bind("normalize", Verb::normalize);
