@@ -145,6 +145,24 @@ def test_orthonormalize_beside_a_basis(m, b, dtype, order, seed):
     check_orthonormal(np.hstack([v, same.Q]))
 
 
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 2), dtypes, orders, st.integers(0, 999))
+def test_orthonormalize_behind_a_basis(m, b, gap, dtype, order, seed):
+    random = np.random.default_rng(seed)
+    whole = np.asarray(random.standard_normal((300, m + gap + b)), dtype=dtype, order=order)
+    v, between, x = whole[:, :m], whole[:, m : m + gap], whole[:, m + gap :]
+    v[...] = np.linalg.qr(v)[0]
+    before, basis, others = x.copy(), v.copy(), between.copy()
+    found = bv.orthonormalize(x, basis=v, overwrite_x=True)
+    assert found.Q is x and np.array_equal(v, basis) and np.array_equal(between, others)
+    check_orthonormal(np.hstack([v, x]))
+    rest = wide(before) - wide(v) @ wide(found.S) - wide(x) @ wide(found.R)
+    assert np.linalg.norm(rest) <= 64 * (m + b) * np.finfo(dtype).eps * np.linalg.norm(before)
+    if gap == 0:
+        before[3, 0] = x[3, 0] = np.nan
+        with pytest.raises(bv.NotFiniteError, match="NaN"):
+            bv.orthonormalize(x, basis=v, overwrite_x=True)
+
+
 @pytest.mark.parametrize("dtype", conftest.DTYPES)
 def test_dependent_columns(dtype, random):
     x = random.standard_normal((500, 5)).astype(dtype)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <complex>
 #include <string>
+#include <utility>
 
 #include "space.hpp"
 
@@ -69,6 +70,20 @@ Tall<Scalar, Layout> tall(const Context& context, const RowDistribution& distrib
   const bool is_single = (by_rows ? rows : columns) <= 1 || rows * columns == 0;
   const std::int64_t ld = is_single ? least : array.stride(by_rows ? 0 : 1);
   return Tall<Scalar, Layout>::wrap(context, distribution, entries_of<Scalar>(array), columns, ld, label);
+}
+
+/// V and W as views of one block vector where W's columns follow V's in memory, as those of a growing basis do: then a
+/// sweep reads both at once. On one rank, since others could see it otherwise; else V and W as they are.
+template <class Scalar, class Layout>
+std::pair<Tall<Scalar, Layout>, Tall<Scalar, Layout>> as_neighbours(const Tall<Scalar, Layout>& v,
+                                                                    const Tall<Scalar, Layout>& w) {
+  constexpr bool by_rows = std::is_same_v<Layout, RowMajor>;
+  const std::int64_t m = v.width(), b = w.width(), step = by_rows ? m : m * v.ld();
+  const bool fits = v.ld() == w.ld() && v.ld() >= (by_rows ? m + b : v.local_rows());
+  const bool is_alone = v.context().communicator().size() == 1;
+  if (!is_alone || m == 0 || b == 0 || v.local_rows() == 0 || !fits || v.data() + step != w.data()) return {v, w};
+  const auto both = Tall<Scalar, Layout>::wrap(v.context(), v.rows(), v.data(), m + b, v.ld(), "basis and X");
+  return {both.columns(0, m), both.columns(m, m + b)};
 }
 
 /// A contiguous array in Fortran's order as a small matrix.

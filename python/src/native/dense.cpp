@@ -11,6 +11,7 @@
 #include <blockvec/operations.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
 #include <blockvec/solvers/input_error.hpp>
+#include <tuple>
 
 #include "module.hpp"
 #include "operators.hpp"
@@ -122,9 +123,13 @@ nb::dict orthogonalize(Verb verb, const nb::tuple& given, const std::vector<Arra
     Conduct conduct;
     RowDistribution rows;
     conduct.without_lock([&] { rows = rows_of(*context, x); });
-    const Vector w = tall<Scalar, Layout>(*context, rows, x, "X");
+    Vector w = tall<Scalar, Layout>(*context, rows, x, "X");
     orth::Basis<Scalar, Layout, Space> v;
-    for (const Array& piece : basis) v = v.with(tall<Scalar, Layout>(*context, rows, piece, "basis"));
+    for (const Array& piece : basis) {
+      Vector columns = tall<Scalar, Layout>(*context, rows, piece, "basis");
+      if (basis.size() == 1) std::tie(columns, w) = as_neighbours<Scalar, Layout>(columns, w);
+      v = v.with(columns);
+    }
     const auto s_matrix = s ? small<Scalar>(*context, *s) : Small<Scalar>();
     const auto r_matrix = small<Scalar>(*context, r);
     auto* const s_given = s ? &s_matrix : nullptr;
