@@ -59,20 +59,23 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("transcript", type=pathlib.Path)
     parser.add_argument("--python", default=sys.executable, help="what python3 is (default: what runs this)")
+    parser.add_argument("--tools", type=pathlib.Path, help="an environment whose python3 is taken where it is there")
     parser.add_argument("--python-path", default=os.environ.get("PYTHONPATH", ""), help="where the package is")
     parser.add_argument("--prefix", default=os.environ.get("BlockVec_ROOT", ""), help="where BlockVec is installed")
     arguments = parser.parse_args()
+    own = arguments.tools / "bin" / "python" if arguments.tools else None
+    python = str(own) if own and own.exists() else arguments.python
     text = arguments.transcript.read_text(encoding="utf-8")
     checker, flags = doctest.OutputChecker(), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     with tempfile.TemporaryDirectory() as folder:
         tools = pathlib.Path(folder, "bin")
         tools.mkdir()
         # Not a link: an environment of Python's knows itself by where its own program is.
-        (tools / "python3").write_text(f'#!/bin/sh\nexec "{arguments.python}" "$@"\n', encoding="utf-8")
+        (tools / "python3").write_text(f'#!/bin/sh\nexec "{python}" "$@"\n', encoding="utf-8")
         (tools / "python3").chmod(0o755)
         environment = dict(os.environ, PATH=f"{tools}{os.pathsep}{os.environ['PATH']}", MPLBACKEND="Agg")
         environment |= {"PYTHONPATH": arguments.python_path, "BlockVec_ROOT": arguments.prefix}
-        if missing := missing_of(text, arguments.python, environment):
+        if missing := missing_of(text, python, environment):
             print(f"skipped: {missing} is missing")
             return SKIPPED
         place = pathlib.Path(folder, "home")
