@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <blockvec/orth/orthogonalizer.hpp>
-#include <limits>
 #include <memory>
 #include <optional>
 
@@ -8,6 +7,7 @@
 #include "orth/checks.hpp"
 #include "orth/orthonormalize.hpp"
 #include "orth/projection.hpp"
+#include "orth/pythagorean_factor.hpp"
 #include "orth/record.hpp"
 
 namespace blockvec::orth {
@@ -50,9 +50,9 @@ std::optional<RealOf<Scalar>> divide_by_factor(const BlockVector<Scalar, Layout,
                                                const BlockVector<Scalar, Layout, Space>& q,
                                                const SmallMatrix<Scalar>& r, Result& result) {
   using Real = RealOf<Scalar>;
-  constexpr Real precision = epsilon<Scalar> * epsilon<Scalar>;
   const Context& context = x.context();
   const std::int64_t b = x.width(), reductions = context.reductions();
+  const auto limits = pythagorean_limits<Scalar>(0, b, true);
   WorkspaceScope<> scope(context);
   const auto gram = SmallMatrix<Scalar>::scratch(scope, b, b), inverse = SmallMatrix<Scalar>::scratch(scope, b, b);
   const auto squares = SmallMatrix<Real>::scratch(scope, 1, b);
@@ -60,15 +60,12 @@ std::optional<RealOf<Scalar>> divide_by_factor(const BlockVector<Scalar, Layout,
   result.reductions = context.reductions() - reductions;
   result.passes = 1;
   dense::diagonal(gram, squares);
-  if (!dense::within(squares, std::numeric_limits<Real>::min() / precision,
-                     std::numeric_limits<Real>::max() * precision)) {
-    return {};
-  }
-  const auto found = dense::cholesky(gram, epsilon<Scalar>, r, &squares, false);
+  if (!dense::within(squares, limits.low, limits.high)) return {};
+  const auto found = dense::cholesky(gram, limits.tolerance, r, &squares, false);
   if (!found.finite || found.rank < b) return {};
   dense::triangular_inverse(r, inverse);
   const Real a = dense::amplification(squares, inverse);
-  if (!(a <= Trust<Real>::direct_limit)) return {};
+  if (!(a <= limits.direct && limits.noise * a <= 1)) return {};
   WorkspaceScope<Space> there(context);
   const auto c = SmallMatrix<Scalar, Space>::scratch(there, b, b);
   detail::assign(inverse, c);
