@@ -6,7 +6,6 @@
 FOLDER holds tsm2.csv, sgemm.csv, tiled.csv and study_counters.csv. The pictures go there, tables to standard output.
 """
 import argparse
-import csv
 import statistics
 from pathlib import Path
 
@@ -16,23 +15,13 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from PIL import Image  # noqa: E402
 
+from plot_cuda_sweep import read  # noqa: E402
+
 STEPS = {"V0": "tab:gray", "V1": "tab:olive", "V2": "tab:orange", "V3": "tab:red", "best": "tab:brown"}
 LABELS = {"V0": "V0, inner products", "V1": "V1, outer products", "V2": "V2, B in shared memory", "V3": "V3, prefetch",
           "best": "V3, best tiles", "cublas": "cuBLAS", "blockvec": "BlockVec"}
 BESIDE = {"cublas": "tab:green", "blockvec": "tab:blue"}
 TYPES = {"S": "single", "D": "double"}
-
-
-def read(path):
-    """Rows with numbers where there are numbers."""
-    def value(text):
-        try:
-            return float(text)
-        except ValueError:
-            return text
-    with open(path) as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return [{key: value(text) for key, text in row.items()} for row in rows]
 
 
 def machine(path):
