@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._errors import InputError, NotFiniteError, ShapeError
+from ._errors import NotFiniteError, ShapeError
 from ._homes import DTYPES, NumPy
 from ._ranks import Alone
 from ._threads import thread_count
@@ -116,9 +116,7 @@ class Talls:
 
 def call_of(home: NumPy, ranks: Alone, threads: int | None, letter: str, by_rows: bool = True) -> tuple:
     """What the extension module is told of a call."""
-    if not home.is_host and ranks.handle is not None:
-        raise InputError("comm is given, but the arrays are on a device: expected them on the host")
-    return letter, by_rows, thread_count(threads, ranks), home.stream, ranks.handle
+    return letter, by_rows, thread_count(threads, ranks), home.stream, ranks.handle_for(home)
 
 
 def check_apart(written: dict[str, np.ndarray], read: dict[str, np.ndarray]) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from ._arrays import call_of
 from ._errors import InputError, NoConvergence, NotFiniteError, ShapeError
-from ._homes import NumPy, home_of, home_on_device
-from ._operators import Blocks, Matrix, is_on_device, on_host, working_dtype
+from ._operators import Matrix, home_of_search, work_of, working_dtype
 from ._progress import Progress
 from ._ranks import Alone, ranks_of
 from ._result import EigshResult, Record, Step
@@ -92,32 +92,15 @@ def _seed_of(rng: Any) -> int:
     return _whole("rng", rng, 0)
 
 
-def _home_of(A: Any, **blocks: Any) -> NumPy:
-    """Where a search works: on a device with a sparse matrix of CuPy's, else on the host."""
-    if not is_on_device(A):
-        for name, block in blocks.items():
-            if block is not None and not home_of(**{name: block}).is_host:
-                raise TypeError(f"{name} is on a device, A is not: expected a sparse matrix of CuPy's")
-        return NumPy()
-    home = home_on_device("cupy", A.data.device.id)
-    for name, block in blocks.items():
-        if block is not None and home_of(**{name: block}).library != home.library:
-            raise TypeError(f"A is CuPy's, {name} is not: expected both on one device")
-    return home
-
-
-def _block_vectors_of(name: str, given: Any, a: Matrix, dtype: np.dtype, home: NumPy) -> Any:
+def _block_vectors_of(name: str, work: Any, a: Matrix, dtype: np.dtype) -> Any:
     """Some columns beside A, such as v0: this rank's rows."""
-    if given is None:
+    if work is None:
         return None
-    block = on_host(name, given) if home.is_host else home.work(name, given)
-    block = block[:, None] if len(block.shape) == 1 else block
+    block = work[:, None] if len(work.shape) == 1 else work
     if len(block.shape) != 2 or block.shape[0] != a.rows:
-        raise ShapeError(f"{name} has the shape {np.shape(given)}: expected ({a.rows},) or ({a.rows}, b)")
-    if not home.is_host:
-        return home.copy(block, "C", dtype)
-    block = np.ascontiguousarray(block, dtype=dtype)
-    if not np.isfinite(block).all():
+        raise ShapeError(f"{name} has the shape {tuple(work.shape)}: expected ({a.rows},) or ({a.rows}, b)")
+    block = a.home.ordered(block, "C", dtype)
+    if a.home.is_host and not np.isfinite(block).all():
         raise NotFiniteError(f"{name} has NaN or Inf")
     return block
 
@@ -160,42 +143,32 @@ def _basis_of(ncv: Any, wanted: int) -> int:
     return basis
 
 
-def _dtype_of(a: Matrix, m: Matrix | None, home: NumPy, **blocks: Any) -> np.dtype:
-    dtypes = [a.dtype] if m is None else [a.dtype, m.dtype]
-    for name, block in blocks.items():
-        if block is None:
-            continue
-        given = on_host(name, block) if home.is_host else block
-        if given.dtype.kind == "c":
-            dtypes.append(working_dtype(name, given.dtype))
+def _dtype_of(matrices: list[Matrix], works: dict[str, Any]) -> np.dtype:
+    dtypes = [one.dtype for one in matrices]
+    for name, work in works.items():
+        given = None if work is None else working_dtype(name, work.dtype)
+        if given is not None and given.kind == "c":
+            dtypes.append(given)
     return np.result_type(*dtypes)
 
 
-def _preconditioner_of(
-    given: Any, a: Matrix, m: Matrix | None, dtype: np.dtype, home: NumPy, name: str = "preconditioner"
-) -> Any:
+def _preconditioner_of(name: str, given: Any, a: Matrix, m: Matrix | None, dtype: np.dtype) -> Any:
     """What the extension module takes: diagonals, a word, or a function of blocks."""
     if given is None or isinstance(given, str) and given == "chebyshev":
         if given is not None and m is not None:
             raise InputError(f"{name}='chebyshev' knows no {m.name}: take 'jacobi' or your own")
         return given
     if not isinstance(given, str):
-        if not home.is_host:
-            raise InputError(
-                f"{name} is a matrix or a function, but A is on a device: there are 'jacobi' and 'chebyshev'"
-            )
-        matrix = Matrix(name, given, a.rows)  # of this rank's rows
-        return Blocks(matrix.name, matrix.multiply, matrix.rows, dtype)
+        if scipy.sparse.issparse(given) and not a.home.is_host:
+            raise TypeError(f"{name} is a scipy.sparse matrix, {a.name} is on {a.home}: expected both in one place")
+        return Matrix(name, given, a.home, a.rows).blocks(dtype)  # of this rank's rows
     if given != "jacobi":
         raise InputError(f"{name}={given!r}: expected 'jacobi', 'chebyshev', or a matrix that is applied")
-    diagonals = [None if one is None else one.diagonal() for one in (a, m)]
+    diagonals = [None if one is None else one.diagonal(dtype) for one in (a, m)]
     for one, diagonal in zip((a, m), diagonals):
         if one is not None and diagonal is None:
             raise InputError(f"{name}='jacobi' needs the diagonal of {one.name}: a sparse matrix or an array")
-    return tuple(
-        None if one is None else home.hand(home.small(np.ascontiguousarray(one, dtype=dtype).reshape(-1, 1)))
-        for one in diagonals
-    )
+    return tuple(None if one is None else a.home.hand(one) for one in diagonals)
 
 
 def eigsh(
@@ -320,63 +293,94 @@ def eigsh(
     """
     ranks = ranks_of(comm)
     with ranks.checking():
-        home = _home_of(A, v0=v0)
         is_interior = sigma is not None or interval is not None
         smallest = _end_of(which, is_interior)
-        a = Matrix("A", A, ranks=ranks)
-        m = None if M is None else Matrix("M", M, a.size, a.rows, ranks)
-        method = _method_of(method, is_interior, m is not None, preconditioner is not None)
+        search = Search(
+            ranks,
+            {"A": A, "M": M},
+            {"preconditioner": preconditioner},
+            {"v0": v0, "Y": None},
+            maxiter=maxiter,
+            callback=callback,
+            progress=progress,
+            rng=rng,
+            threads=threads,
+            reproducible=reproducible,
+        )
+        a = search.matrices["A"]
+        method = _method_of(method, is_interior, M is not None, preconditioner is not None)
         wanted = _wanted_of(k, interval, a.size)
-        dtype = _dtype_of(a, m, home, v0=v0)
-        tolerance = _tolerance_of(tol, dtype, a.row_entries)
-        request = {
+        tolerance = _tolerance_of(tol, search.dtype, a.row_entries)
+        search.request |= {
             "method": method,
-            "rows": a.rows,
             "wanted": wanted,
             "smallest": smallest,
             "target": None if sigma is None else float(sigma),
             "interval": _interval_of(interval, sigma),
             "block": _block_of(block, method),
             "basis": _basis_of(ncv, wanted),
+        }
+    found = search.run(lambda norm: tolerance)
+    result = search.result_of(found, tolerance, tolerance * found["norm_estimate"])
+    return result if return_eigenvectors else result.eigenvalues
+
+
+class Search:
+    """A search for eigenpairs: what :func:`eigsh` and :func:`lobpcg` have in common.
+
+    ``matrices`` are A and that of the inner product, ``helper`` is the preconditioner, and ``blocks`` are the vectors to
+    begin with and the constraints: by the names of the caller's arguments, None where there is none. ``request`` is
+    what the extension module is asked for; the caller adds the method, and what is wanted.
+    """
+
+    def __init__(
+        self,
+        ranks: Alone,
+        matrices: dict[str, Any],
+        helper: dict[str, Any],
+        blocks: dict[str, Any],
+        *,
+        maxiter: Any,
+        callback: Callable[[Step], Any] | None,
+        progress: bool,
+        rng: Any,
+        threads: int | None,
+        reproducible: bool,
+    ):
+        home = home_of_search({**matrices, **helper}, blocks)
+        (first, A), (second, M) = matrices.items()
+        a = Matrix(first, A, home, ranks=ranks)
+        m = None if M is None else Matrix(second, M, home, a.size, a.rows, ranks)
+        works = {name: None if given is None else work_of(name, given, home) for name, given in blocks.items()}
+        dtype = _dtype_of([a] if m is None else [a, m], works)
+        initial, deflation = (_block_vectors_of(name, work, a, dtype) for name, work in works.items())
+        [(name, given)] = helper.items()
+        self.home, self.dtype, self.callback = home, dtype, callback
+        self.call = call_of(home, ranks, threads, dtype.char)
+        self.matrices = {"A": a, "M": m}
+        self.is_shown = progress and ranks.rank == 0
+        self.bar: Progress | None = None
+        self.request: dict[str, Any] = {
+            "rows": a.rows,
+            "target": None,
+            "interval": None,
+            "block": 0,
+            "basis": 0,
             "most_steps": 0 if maxiter is None else _whole("maxiter", maxiter, 1),
             "seed": _seed_of(rng),
             "reproducible": bool(reproducible),
             "a": a.for_library(dtype),
             "b": None if m is None else m.for_library(dtype),
-            "preconditioner": _preconditioner_of(preconditioner, a, m, dtype, home),
-            "initial": _block_vectors_of("v0", v0, a, dtype, home),
-            "deflation": None,
+            "preconditioner": _preconditioner_of(name, given, a, m, dtype),
+            "initial": initial,
+            "deflation": deflation,
         }
-        search = Search(home, ranks, threads, dtype, a, m, wanted, callback, progress)
-    found = search.run(request, lambda norm: tolerance)
-    target = tolerance * found["norm_estimate"]
-    result = search.result_of(found, method, tolerance, target)
-    return result if return_eigenvectors else result.eigenvalues
 
-
-class Search:
-    """A search for eigenpairs whose arguments have been checked."""
-
-    def __init__(
-        self,
-        home: NumPy,
-        ranks: Alone,
-        threads: int | None,
-        dtype: np.dtype,
-        a: Matrix,
-        m: Matrix | None,
-        wanted: int,
-        callback: Callable[[Step], Any] | None,
-        progress: bool,
-    ):
-        self.home = home
-        self.call = call_of(home, ranks, threads, dtype.char)
-        self.dtype, self.wanted, self.callback = dtype, wanted, callback
-        self.matrices = {"A": a, "M": m}
-        self.bar = Progress(wanted or 1) if progress and ranks.rank == 0 else None
-
-    def run(self, request: dict[str, Any], tolerance_for: Callable[[float], float]) -> dict[str, Any]:
+    def run(self, tolerance_for: Callable[[float], float], **changes: Any) -> dict[str, Any]:
         """What the extension module finds. ``tolerance_for`` gets a lower bound of ||A||."""
+        request = {**self.request, **changes}
+        if self.is_shown and self.bar is None:
+            self.bar = Progress(request["wanted"] or 1)
         bar = self.bar
 
         def judge(name: str, products: list[complex], lengths: list[float]) -> float:
@@ -420,7 +424,7 @@ class Search:
         return found
 
     def result_of(
-        self, found: dict[str, Any], method: str, tolerance: float, target: float, *, is_absolute: bool = False
+        self, found: dict[str, Any], tolerance: float, target: float, *, is_absolute: bool = False
     ) -> EigshResult:
         """The pairs that have converged; raises NoConvergence where these are fewer than were asked for."""
         values, residuals = np.array(found["eigenvalues"]), np.array(found["residuals"])
@@ -441,7 +445,7 @@ class Search:
             residuals=residuals[order],
             converged=has_converged,
             reason="converged" if has_converged else why,
-            method=method,
+            method=self.request["method"],
             tolerance=tolerance,
             target=target,
             norm_estimate=found["norm_estimate"],
@@ -455,7 +459,8 @@ class Search:
             vectors = self.home.columns(vectors, order)
         result = EigshResult(values[order], vectors, record)
         if not has_converged and found["status"] != "stopped":
-            asked = f" of {self.wanted}" if self.wanted else ""
+            wanted = self.request["wanted"]
+            asked = f" of {wanted}" if wanted else ""
             accuracy = f"{target:.0e}" if is_absolute else f"{tolerance:.0e} ||A||"
             raise NoConvergence(
                 f"{kept.sum()}{asked} eigenpairs converged to a residual of {accuracy}: {why}. This exception "

@@ -20,8 +20,14 @@ _CUDA = 2
 _IMMUTABLE = ("jax", "jaxlib")
 
 
-def _library_of(array: Any) -> str:
+def library_of(array: Any) -> str:
     return type(array).__module__.partition(".")[0]
+
+
+def dtype_of(given: Any) -> np.dtype:
+    """NumPy's dtype for one of NumPy's, CuPy's or PyTorch's."""
+    library, _, kind = str(given).partition(".")
+    return np.dtype(kind if library == "torch" else given)
 
 
 def _export(name: str, array: Any, **options: Any) -> Any:
@@ -39,6 +45,9 @@ class NumPy:
     is_host = True
     stream = 0
     library = "numpy"
+
+    def __str__(self) -> str:
+        return "the host"
 
     def run(self, function: str, *arguments: Any) -> Any:
         """Calls the extension module."""
@@ -62,6 +71,14 @@ class NumPy:
     def copy(self, work: Any, order: str, dtype: np.dtype | None = None) -> Any:
         return np.array(work, dtype, order=order, copy=True)
 
+    def ordered(self, work: Any, order: str, dtype: np.dtype) -> Any:
+        """The same if it has this order and dtype, else a copy."""
+        return np.asarray(work, dtype, order)
+
+    def returned(self, name: str, given: Any) -> Any:
+        """What a function of the caller's has made of such arrays, to compute with."""
+        return np.asarray(given)
+
     def zeros(self, shape: tuple[int, int], dtype: np.dtype) -> Any:
         """A small matrix."""
         return np.zeros(shape, dtype, "F")
@@ -69,6 +86,9 @@ class NumPy:
     def small(self, matrix: np.ndarray) -> Any:
         """A small matrix of NumPy's, in Fortran order."""
         return matrix
+
+    def to_host(self, work: Any) -> np.ndarray:
+        return work
 
     def columns(self, work: Any, order: np.ndarray) -> Any:
         """A copy of these columns, in this order."""
@@ -83,7 +103,7 @@ class Borrowed(NumPy):
     """Arrays of another library in the host's memory."""
 
     def __init__(self, model: Any):
-        self.library = _library_of(model)
+        self.library = library_of(model)
         self._model = model
 
     def work(self, name: str, array: Any) -> np.ndarray:
@@ -101,7 +121,7 @@ class Borrowed(NumPy):
 def _from_dlpack_of(model: Any) -> Any:
     if hasattr(model, "__array_namespace__"):
         return model.__array_namespace__().from_dlpack
-    library = _library_of(model)
+    library = library_of(model)
     function = getattr(sys.modules[library], "from_dlpack", None)
     if function is None:
         raise TypeError(f"{library} has arrays with __dlpack__, but no from_dlpack")
@@ -128,6 +148,9 @@ class Device(NumPy):
         self.module = _load_device()
         self.number = number
         self.run("use_device", number)
+
+    def __str__(self) -> str:
+        return f"{self.library}'s device {self.number}"
 
     def run(self, function: str, *arguments: Any) -> Any:
         with self._current():
@@ -166,6 +189,20 @@ class Device(NumPy):
         copied[...] = work
         return copied
 
+    def ordered(self, work: Any, order: str, dtype: np.dtype) -> Any:
+        view = self.view("an array", work)
+        is_ordered = view.flags.c_contiguous if order == "C" else view.flags.f_contiguous
+        return work if is_ordered and view.dtype == dtype else self.copy(work, order, dtype)
+
+    def returned(self, name: str, given: Any) -> Any:
+        if home_of(**{name: given}) is not self:
+            kind, shape = type(given), getattr(given, "shape", None)
+            extents = "" if shape is None else f" of {tuple(shape)}"
+            raise TypeError(
+                f"{name} is a {kind.__module__}.{kind.__name__}{extents}: expected an array on {self}, as X is"
+            )
+        return self.work(name, given)
+
     def _current(self) -> Any:
         raise NotImplementedError
 
@@ -197,6 +234,9 @@ class CuPy(Device):
     def small(self, matrix: np.ndarray) -> Any:
         with self._current():
             return self._cupy.asarray(matrix, order="F")
+
+    def to_host(self, work: Any) -> np.ndarray:
+        return work.get()
 
 
 class Torch(Device):
@@ -238,9 +278,12 @@ class Torch(Device):
         there = self._torch.from_numpy(np.ascontiguousarray(matrix.T)).to(f"cuda:{self.number}")
         return there.T
 
+    def to_host(self, work: Any) -> np.ndarray:
+        return work.cpu().numpy()
+
 
 _DEVICE_HOMES = {"cupy": CuPy, "torch": Torch}
-_NUMPY = NumPy()
+HOST = NumPy()
 
 
 def _place_of(array: Any) -> tuple[int, int]:
@@ -263,13 +306,13 @@ def home_of(**arrays: Any) -> NumPy:
         if not isinstance(array, np.ndarray) and hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__")
     }
     if not foreign:
-        return _NUMPY
+        return HOST
     (first, model), *others = foreign.items()
-    place, library = _place_of(model), _library_of(model)
+    place, library = _place_of(model), library_of(model)
     for name, array in others:
-        if _library_of(array) != library or _place_of(array) != place:
+        if library_of(array) != library or _place_of(array) != place:
             raise TypeError(
-                f"{first} is {library}'s on the device {place}, {name} is {_library_of(array)}'s on "
+                f"{first} is {library}'s on the device {place}, {name} is {library_of(array)}'s on "
                 f"{_place_of(array)}: expected arrays of one library in one memory"
             )
     if place[0] in _CPU_LIKE:

@@ -8,20 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ._eigsh import (
-    _LEAST_TOLERANCE,
-    Search,
-    _block_vectors_of,
-    _dtype_of,
-    _home_of,
-    _preconditioner_of,
-    _seed_of,
-    _tolerance_of,
-    _whole,
-)
+from ._eigsh import _LEAST_TOLERANCE, Search, _tolerance_of
 from ._errors import ShapeError
 from ._homes import home_of
-from ._operators import Matrix
 from ._ranks import ranks_of
 from ._result import EigshResult, Record, Step
 
@@ -109,54 +98,44 @@ def lobpcg(
     """
     ranks = ranks_of(comm)
     with ranks.checking():
-        home, library = _home_of(A, X=X, Y=Y), home_of(X=X)
-        a = Matrix("A", A, ranks=ranks)
-        b = None if B is None else Matrix("B", B, a.size, a.rows, ranks)
-        dtype = _dtype_of(a, b, home, X=X, Y=Y)
         if len(np.shape(X)) != 2:
-            raise ShapeError(f"X has the shape {np.shape(X)}: expected ({a.rows}, k)")
-        initial, deflation = (_block_vectors_of(name, one, a, dtype, home) for name, one in (("X", X), ("Y", Y)))
+            raise ShapeError(f"X has the shape {np.shape(X)}: expected ({(*np.shape(A), 'n')[0]}, k)")
+        search = Search(
+            ranks,
+            {"A": A, "B": B},
+            {"M": M},
+            {"X": X, "Y": Y},
+            maxiter=maxiter,
+            callback=callback,
+            progress=progress,
+            rng=rng,
+            threads=threads,
+            reproducible=reproducible,
+        )
+        a, initial, deflation = search.matrices["A"], search.request["initial"], search.request["deflation"]
         wanted, left = initial.shape[1], a.size - (0 if deflation is None else deflation.shape[1])
         if not 1 <= wanted <= left:
             beside = "" if deflation is None else f" beside Y with {deflation.shape[1]} columns"
-            raise ShapeError(f"X has the shape {initial.shape}{beside}: expected 1 to {left} columns")
-        default = _tolerance_of(None, dtype, a.row_entries)
+            raise ShapeError(f"X has the shape {tuple(initial.shape)}{beside}: expected 1 to {left} columns")
+        default = _tolerance_of(None, search.dtype, a.row_entries)
         if tol is not None and not float(tol) > 0:
             raise ValueError(f"tol={tol!r}: expected a positive number")
-        request = {
-            "method": "lobpcg",
-            "rows": a.rows,
-            "wanted": wanted,
-            "smallest": not largest,
-            "target": None,
-            "interval": None,
-            "block": 0,
-            "basis": 0,
-            "most_steps": 0 if maxiter is None else _whole("maxiter", maxiter, 1),
-            "seed": _seed_of(rng),
-            "reproducible": bool(reproducible),
-            "a": a.for_library(dtype),
-            "b": None if b is None else b.for_library(dtype),
-            "preconditioner": _preconditioner_of(M, a, b, dtype, home, "M"),
-            "initial": initial,
-            "deflation": deflation,
-        }
-        search = Search(home, ranks, threads, dtype, a, b, wanted, callback, progress)
+        search.request |= {"method": "lobpcg", "wanted": wanted, "smallest": not largest}
     if tol is None:
-        found = search.run(request, lambda norm: default)
-        result = search.result_of(found, "lobpcg", default, default * found["norm_estimate"])
+        found = search.run(lambda norm: default)
+        result = search.result_of(found, default, default * found["norm_estimate"])
     else:
-        found, tolerance = _to_absolute(search, request, float(tol))
-        result = search.result_of(found, "lobpcg", tolerance, float(tol), is_absolute=True)
+        found, tolerance = _to_absolute(search, float(tol))
+        result = search.result_of(found, tolerance, float(tol), is_absolute=True)
     w, v = result
     record = Record(**{name: getattr(result, name) for name in Record.__dataclass_fields__})
     if largest:
         order = np.arange(len(w))[::-1]
-        w, v, record = w[order], home.columns(v, order), replace(record, residuals=record.residuals[order])
-    return EigshResult(w, library.result(v), record)
+        w, v, record = w[order], search.home.columns(v, order), replace(record, residuals=record.residuals[order])
+    return EigshResult(w, home_of(X=X).result(v), record)
 
 
-def _to_absolute(search: Search, request: dict[str, Any], tol: float) -> tuple[dict[str, Any], float]:
+def _to_absolute(search: Search, tol: float) -> tuple[dict[str, Any], float]:
     """Searches until residuals are below tol: the library's tolerance is relative to norms that it estimates."""
     least = _LEAST_TOLERANCE * float(np.finfo(search.dtype).eps)
     used = 0.0
@@ -166,14 +145,14 @@ def _to_absolute(search: Search, request: dict[str, Any], tol: float) -> tuple[d
         used = min(0.1, max(least, tol / norm)) if norm > 0 else 0.1
         return used
 
-    found = search.run(request, first)
+    found = search.run(first)
     for _ in range(_MOST_ROUNDS):
         worst = max(found["residuals"], default=0.0)
         if found["status"] != "converged" or worst <= tol or used == least:
             break
         used = max(least, 0.5 * used * tol / worst)
         before = found
-        found = search.run(dict(request, initial=before["vectors"]), lambda norm, used=used: used)
+        found = search.run(lambda norm, used=used: used, initial=before["vectors"])
         for name in ("steps", "applications", "reductions", "seconds"):
             found[name] += before[name]
         found["history"] = before["history"] + found["history"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -12,10 +13,10 @@ from scipy.sparse.linalg import LinearOperator
 
 from ._arrays import LETTERS, first_not_finite
 from ._errors import NotFiniteError, ShapeError
-from ._homes import home_of
+from ._homes import HOST, NumPy, dtype_of, home_of, home_on_device, library_of
 from ._ranks import Alone
 
-Multiply = Callable[[np.ndarray], np.ndarray]
+Multiply = Callable[[Any], Any]
 _ROW_ENTRIES = 64
 _ALONE = Alone()
 
@@ -31,6 +32,9 @@ class Operator:
         (n, n). With ``comm=`` X has this rank's rows, and the shape is (their number, n).
     dtype : data-type, optional
         Of A's entries.
+    like : array, optional
+        X is an array of this one's library and device, and so is A X. Default: as the other arguments of the call, such
+        as v0, or NumPy's.
 
     Examples
     --------
@@ -39,14 +43,15 @@ class Operator:
     False
     """
 
-    def __init__(self, matmat: Multiply, shape: tuple[int, int], dtype: Any = np.float64):
+    def __init__(self, matmat: Multiply, shape: tuple[int, int], dtype: Any = np.float64, *, like: Any = None):
         if not callable(matmat):
             raise TypeError(f"matmat is a {type(matmat).__name__}: expected a function of blocks")
         self._matmat = matmat
         self.shape = (int(shape[0]), int(shape[1]))
-        self.dtype = np.dtype(dtype)
+        self.dtype = dtype_of(dtype)
+        self.like = like
 
-    def matmat(self, X: np.ndarray) -> np.ndarray:
+    def matmat(self, X: Any) -> Any:
         return self._matmat(X)
 
     __matmul__ = matmat
@@ -55,44 +60,55 @@ class Operator:
 class Blocks:
     """A function of blocks as the extension module calls it: what comes back has been checked."""
 
-    def __init__(self, name: str, multiply: Multiply, size: int, dtype: np.dtype):
-        self.name, self.multiply, self.size, self.dtype = name, multiply, size, dtype
+    def __init__(self, name: str, multiply: Multiply, size: int, dtype: np.dtype, home: NumPy):
+        self.product = f"{name} X"
+        self.multiply, self.size, self.dtype, self.home = multiply, size, dtype, home
 
-    def empty_block(self, width: int, by_rows: bool) -> np.ndarray:
-        return np.empty((self.size, width), self.dtype, order="C" if by_rows else "F")
+    def empty_block(self, width: int, order: str) -> Any:
+        return self.home.empty((self.size, width), self.dtype, order)
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        shape = X.shape
-        Y = np.asarray(self.multiply(X))
-        if Y.shape != shape:
-            raise ShapeError(f"{self.name} X has the shape {Y.shape} for an X of {shape}: expected {shape}")
-        if not np.can_cast(Y.dtype, self.dtype, casting="same_kind"):
-            raise TypeError(f"{self.name} X has the dtype {Y.dtype} for an X of {self.dtype}")
-        column = first_not_finite(Y)
-        if column >= 0:
-            raise NotFiniteError(f"{self.name} X has NaN or Inf in column {column}")
-        return np.asarray(Y, dtype=self.dtype, order="C" if X.flags.c_contiguous else "F")
+    def hand(self, X: Any) -> Any:
+        """What the extension module takes of a block."""
+        return self.home.hand(X)
+
+    def __call__(self, X: Any, order: str) -> Any:
+        shape = tuple(X.shape)
+        Y = self.home.returned(self.product, self.multiply(X))
+        view = self.home.view(self.product, Y)
+        if view.shape != shape:
+            raise ShapeError(f"{self.product} has the shape {view.shape} for an X of {shape}: expected {shape}")
+        if not np.can_cast(view.dtype, self.dtype, casting="same_kind"):
+            raise TypeError(f"{self.product} has the dtype {view.dtype} for an X of {shape} and {self.dtype}")
+        if self.home.is_host:  # nothing waits for a device: what is done with the product finds it out
+            column = first_not_finite(view)
+            if column >= 0:
+                raise NotFiniteError(f"{self.product} has NaN or Inf in column {column}")
+        return self.home.hand(self.home.ordered(Y, order, self.dtype))
 
 
 class Matrix:
-    """A square matrix that somebody gave as ``name``, or this rank's rows of it.
+    """A square matrix that somebody gave as ``name``, or this rank's rows of it, for blocks of ``home``.
 
     Where its extents are known, ``size`` and ``rows`` say them, of the whole and of this rank.
     """
 
-    def __init__(self, name: str, given: Any, size: int | None = None, rows: int | None = None, ranks: Alone = _ALONE):
-        self.name = name
-        self.sparse: scipy.sparse.csr_matrix | None = None
-        self.dense: np.ndarray | None = None
+    def __init__(
+        self,
+        name: str,
+        given: Any,
+        home: NumPy,
+        size: int | None = None,
+        rows: int | None = None,
+        ranks: Alone = _ALONE,
+    ):
+        self.name, self.home = name, home
+        self.sparse = compressed_rows(given)
+        self.dense: Any = None
         self.multiply: Multiply
-        if is_on_device(given):
-            self.sparse = given.tocsr().get()
-            self.multiply = self.sparse.__matmul__
-        elif scipy.sparse.issparse(given):
-            self.sparse = given.tocsr()
-            self.multiply = self.sparse.__matmul__
+        if self.sparse is not None:
+            self.multiply = (self.sparse if home.is_host else given).__matmul__
         elif is_dense(given):
-            self.dense = on_host(name, given)
+            self.dense = work_of(name, given, home)
             self.multiply = self.dense.__matmul__
         elif callable(getattr(given, "matmat", None)):
             self.multiply = given.matmat
@@ -121,7 +137,7 @@ class Matrix:
         if expected is not None and shape != expected:
             raise ShapeError(f"{name} has the shape {shape}: expected {expected}")
         if ranks.size > 1 and self.dense is not None:  # a product needs rows of other ranks
-            self.sparse = scipy.sparse.csr_matrix(self.dense)
+            self.sparse = scipy.sparse.csr_matrix(home.to_host(self.dense))
         self.rows, self.size = map(int, shape)
         # Of operators nothing is known: entries as many as sparse matrices have.
         entries = self.rows * (self.size if self.dense is not None else _ROW_ENTRIES)
@@ -138,14 +154,16 @@ class Matrix:
         self.dtype = working_dtype(name, getattr(model, "dtype", None) or np.float64)
 
     def _warn_of_columns(self, given: Any) -> None:
-        if not isinstance(given, LinearOperator):
+        # SciPy's, or CuPy's, which is built alike.
+        base = next((one for one in type(given).__mro__ if one.__name__ == "LinearOperator"), None)
+        if base is None:
             return
         # What LinearOperator(shape, matvec=...) makes keeps the function for blocks under this name.
         functions = vars(given)
         if "_CustomLinearOperator__matmat_impl" in functions:
             has_blocks = functions["_CustomLinearOperator__matmat_impl"] is not None
         else:
-            has_blocks = type(given)._matmat is not LinearOperator._matmat
+            has_blocks = type(given)._matmat is not base._matmat
         if not has_blocks:
             warnings.warn(
                 f"{self.name} multiplies one column at a time. A `matmat` for blocks makes a sparse product 2 to 4 "
@@ -156,7 +174,7 @@ class Matrix:
     def for_library(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray] | Blocks:
         """Compressed rows without copies, where dtypes agree and column numbers have 32 bits; else a function."""
         if self.sparse is None:
-            return Blocks(self.name, self.multiply, self.rows, dtype)
+            return self.blocks(dtype)
         if self.size > np.iinfo(np.int32).max:
             raise ShapeError(f"{self.name} has {self.size} rows: a sparse matrix may have 2^31 - 1")
         return (
@@ -165,10 +183,18 @@ class Matrix:
             np.ascontiguousarray(self.sparse.data, dtype=dtype),
         )
 
-    def diagonal(self) -> np.ndarray | None:
+    def blocks(self, dtype: np.dtype) -> Blocks:
+        multiply = self.multiply
+        if self.dense is not None and not self.home.is_host:  # PyTorch multiplies what has one dtype
+            multiply = self.home.ordered(self.dense, "C", dtype).__matmul__
+        return Blocks(self.name, multiply, self.rows, dtype, self.home)
+
+    def diagonal(self, dtype: np.dtype) -> Any:
+        """As a column; None if it is not known."""
         if self.sparse is not None:
-            return self.sparse.diagonal(self.first) if self.rows else np.zeros(0, self.dtype)
-        return None if self.dense is None else self.dense.diagonal()
+            entries = self.sparse.diagonal(self.first) if self.rows else np.zeros(0)
+            return self.home.small(np.ascontiguousarray(entries, dtype=dtype).reshape(-1, 1))
+        return None if self.dense is None else self.home.ordered(self.dense.diagonal()[:, None], "C", dtype)
 
     def judge(self, products: list[complex], lengths: list[float], dtype: np.dtype, *, positive: bool = False) -> float:
         """x^H A y is the conjugate of y^H A x for a random pair, to rounding. Returns a lower bound of ||A||.
@@ -179,6 +205,8 @@ class Matrix:
         quotient, other, one, _ = products
         other = other.conjugate()
         x, y, ax, ay = lengths
+        if np.isnan(lengths).any():
+            raise NotFiniteError(f"{name} X has NaN or Inf for random vectors X")
         eps = float(np.finfo(dtype).eps)
         # Both sums round to some eps times the lengths.
         if abs(one - other) > 64 * eps * (x * ay + ax * y):
@@ -192,9 +220,49 @@ class Matrix:
         return max(ax / x, ay / y)
 
 
-def is_on_device(given: Any) -> bool:
-    """Whether it is a sparse matrix of CuPy's."""
-    return type(given).__module__.startswith("cupyx.scipy.sparse") and hasattr(given, "tocsr")
+def compressed_rows(given: Any) -> scipy.sparse.csr_matrix | None:
+    """A sparse matrix as SciPy's on the host, where the library makes its own format. None if it is none."""
+    if scipy.sparse.issparse(given):
+        return given.tocsr()
+    if _is_of_cupyx(given) and hasattr(given, "tocsr"):
+        return given.tocsr().get()
+    if library_of(given) == "torch" and str(getattr(given, "layout", "torch.strided")) != "torch.strided":
+        rows = given.detach().to_sparse_csr()
+        parts = [one.cpu().numpy() for one in (rows.values(), rows.col_indices(), rows.crow_indices())]
+        return scipy.sparse.csr_matrix(tuple(parts), shape=tuple(rows.shape))
+    return None
+
+
+def _is_of_cupyx(given: Any) -> bool:
+    return any(base.__module__.startswith("cupyx.scipy.sparse") for base in type(given).__mro__)
+
+
+def home_of_search(matrices: dict[str, Any], blocks: dict[str, Any]) -> NumPy:
+    """Where matrices multiply blocks: on a device if one of them is there."""
+    homes = {name: _home_of_matrix(given) for name, given in matrices.items()}
+    homes.update({name: None if given is None else home_of(**{name: given}) for name, given in blocks.items()})
+    known = {name: home for name, home in homes.items() if home is not None}
+    first, home = next(((name, home) for name, home in known.items() if not home.is_host), ("", HOST))
+    for name, other in known.items():
+        if other is not home and not (home.is_host and other.is_host):
+            raise TypeError(f"{first} is on {home}, {name} is on {other}: expected both in one place")
+    return home
+
+
+def _home_of_matrix(given: Any) -> NumPy | None:
+    """None where nothing is given, or does not say: a function, and a sparse matrix of SciPy's."""
+    if isinstance(given, Operator):
+        return None if given.like is None else home_of(like=given.like)
+    if _is_of_cupyx(given):
+        cupy = sys.modules["cupy"]
+        return home_on_device("cupy", given.data.device.id if hasattr(given, "tocsr") else cupy.cuda.runtime.getDevice())
+    device = getattr(given, "device", None)
+    if library_of(device) == "torch" and device.type == "cuda":
+        number = sys.modules["torch"].cuda.current_device() if device.index is None else device.index
+        return home_on_device("torch", number)
+    if isinstance(given, LinearOperator) or is_dense(given):
+        return home_of(A=given)
+    return None
 
 
 def is_dense(given: Any) -> bool:
@@ -204,19 +272,19 @@ def is_dense(given: Any) -> bool:
     return hasattr(given, "__dlpack__") and hasattr(given, "__array__")
 
 
-def on_host(name: str, given: Any) -> np.ndarray:
-    """As an array of NumPy's, which shares the memory of other libraries' arrays. Arrays on a device are refused."""
-    home = home_of(**{name: given})
-    if not home.is_host:
-        raise TypeError(f"{name} is on a device: expected it on the host")
-    return np.asarray(home.work(name, given))
+def work_of(name: str, given: Any, home: NumPy) -> Any:
+    """An array of this home to compute with; on the host also what NumPy makes one of."""
+    return np.asarray(home_of(**{name: given}).work(name, given)) if home.is_host else home.work(name, given)
 
 
 def working_dtype(name: str, given: Any) -> np.dtype:
     """The dtype that is computed in: the given one, or float64 for whole numbers."""
-    dtype = np.dtype(given)
+    try:
+        dtype = dtype_of(given)
+    except TypeError:  # one that NumPy does not know
+        dtype = np.dtype(object)
     if dtype.char in LETTERS:
         return dtype.newbyteorder("=")
     if dtype.kind in "biu":
         return np.dtype(np.float64)
-    raise TypeError(f"{name} has the dtype {dtype}: expected float32, float64, complex64, complex128 or whole numbers")
+    raise TypeError(f"{name} has the dtype {given}: expected float32, float64, complex64, complex128 or whole numbers")

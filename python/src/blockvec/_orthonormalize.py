@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Talls, check_apart, check_tall
-from ._errors import InputError, ShapeError
+from ._errors import ShapeError
 from ._homes import home_of
-from ._operators import Matrix
+from ._operators import Matrix, home_of_search
 from ._ranks import Alone, ranks_of
 
 _DEFICIENT = {"replace": 0, "drop": 1, "report": 2}
@@ -97,7 +97,7 @@ def _orthogonalize(
         Q = work.pop("X")
         rows, width = talls.views["X"].shape
         columns = sum(talls.views[name].shape[1] for name in pieces)
-        matrix = None if metric is None else _metric_of(metric, rows, home.is_host, talls.dtype, ranks)
+        matrix = None if metric is None else _metric_of(metric, X, rows, talls.dtype, ranks)
         source = None
         if not overwrite_x:
             order = "C" if talls.by_rows else "F"
@@ -130,10 +130,9 @@ def _orthogonalize(
     return X if overwrite_x else home.result(Q), None if S is None else home.result(S), home.result(R), found
 
 
-def _metric_of(metric: Any, rows: int, is_host: bool, dtype: np.dtype, ranks: Alone) -> Matrix:
-    if not is_host:
-        raise InputError("metric is given, but X is on a device: there, inner products are the usual ones")
-    matrix = Matrix("metric", metric, ranks.sum(rows)[0], rows, ranks)
+def _metric_of(metric: Any, X: Any, rows: int, dtype: np.dtype, ranks: Alone) -> Matrix:
+    home = home_of_search({"metric": metric}, {"X": X})
+    matrix = Matrix("metric", metric, home, ranks.sum(rows)[0], rows, ranks)
     if not np.can_cast(matrix.dtype, dtype, casting="same_kind"):
         raise TypeError(f"metric has the dtype {matrix.dtype}, X {dtype}")
     return matrix

@@ -9,19 +9,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import _host
-from ._errors import BlockVecError
+from ._errors import BlockVecError, InputError
 
 _keyval: int | None = None  # MPI's name for the attribute of a communicator that says which duplicate is its own
-_duplicates: dict[int, Any] = {}
+_duplicates: dict[int, dict[bool, Any]] = {}  # of a communicator, by whether they are the host's
 _numbers = itertools.count()
 
 
 class Alone:
     """One process: nobody to agree with."""
 
-    handle = None
     rank = 0
     size = 1
+
+    def handle_for(self, home: Any) -> Any:
+        """What the extension module of this home takes for the ranks. Collective."""
+        return None
 
     @contextlib.contextmanager
     def checking(self) -> Iterator[None]:
@@ -39,10 +42,24 @@ class Alone:
 class Together(Alone):
     """Several ranks. All of them call the same methods."""
 
-    def __init__(self, handle: Any):
-        self.handle = handle
-        self.rank, self.size = handle.rank, handle.size
+    def __init__(self, comm: Any, MPI: Any):
+        self._comm, self._MPI = comm, MPI
+        self.handle = self._duplicate_for(_host, True)
+        self.rank, self.size = self.handle.rank, self.handle.size
         self._has_heard = False
+
+    def handle_for(self, home: Any) -> Any:
+        on_host, on_device = self.max(int(home.is_host), int(not home.is_host))
+        if on_host and on_device:
+            raise InputError("the arrays of some ranks are on the host, those of others on devices: expected one of both")
+        return self._duplicate_for(home.module, home.is_host)
+
+    def _duplicate_for(self, module: Any, is_host: bool) -> Any:
+        """Made for each module at its first call, and freed with the communicator. Collective at the first call."""
+        made = _duplicates_of(self._comm, self._MPI)
+        if is_host not in made:
+            made[is_host] = module.Ranks(self._MPI._addressof(self._comm), self._MPI._sizeof(self._comm))
+        return made[is_host]
 
     def _meet(self, function: Any, *arguments: Any) -> Any:
         try:
@@ -93,11 +110,10 @@ def ranks_of(comm: Any) -> Alone:
         ) from None
     if not isinstance(comm, MPI.Intracomm) or comm == MPI.COMM_NULL:
         raise TypeError(f"comm is a {type(comm).__name__}: expected an intracommunicator of mpi4py")
-    return Together(_duplicate_of(comm, MPI))
+    return Together(comm, MPI)
 
 
-def _duplicate_of(comm: Any, MPI: Any) -> Any:
-    """Made at the first call, and freed with the communicator. Collective at the first call."""
+def _duplicates_of(comm: Any, MPI: Any) -> dict[bool, Any]:
     global _keyval
     if _keyval is None:
         here, there = _host.mpi_library(), MPI.Get_library_version()
@@ -107,7 +123,7 @@ def _duplicate_of(comm: Any, MPI: Any) -> Any:
     number = comm.Get_attr(_keyval)
     if number is None:
         number = next(_numbers)
-        _duplicates[number] = _host.Ranks(MPI._addressof(comm), MPI._sizeof(comm))
+        _duplicates[number] = {}
         comm.Set_attr(_keyval, number)
     return _duplicates[number]
 

@@ -18,7 +18,7 @@ struct Call {
   Communicator ranks = Communicator::self();
 };
 
-/// From a tuple of these, the ranks being None or a Ranks (ranks.cpp), which only the module of the host has.
+/// From a tuple of these, the ranks being None or this module's Ranks (ranks.cpp).
 Call call_from(const nanobind::tuple& given);
 
 void bind_ranks(nanobind::module_& api);

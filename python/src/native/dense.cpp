@@ -136,7 +136,7 @@ nb::dict orthogonalize(Verb verb, const nb::tuple& given, const std::vector<Arra
     orth::Metric<Scalar, Layout, Space> b;
     std::optional<solvers::AnyOperator<Vector>> b_operator;
     if (!metric.is_none()) {
-      b_operator.emplace(operator_from<Vector>(*context, rows, metric, conduct));
+      b_operator.emplace(operator_from<Vector>(context, rows, metric, conduct));
       if (rows.global_rows() > 0) judged(judge, "metric", *b_operator, conduct);
       b.apply = [&](const Vector& from, const Vector& to) {
         b_operator->apply(Scalar(1), Scalar(0), from, Scalar(0), to);

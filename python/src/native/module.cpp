@@ -77,9 +77,7 @@ NB_MODULE(BLOCKVEC_PYTHON_MODULE, api) {
   // What a DLPack capsule holds, in the host's memory, as an array of NumPy's.
   api.def(
       "view", [](nb::ndarray<nb::numpy, nb::device::cpu> array) { return array; }, nb::rv_policy::reference);
-#ifndef BLOCKVEC_PYTHON_DEVICE
   bind_ranks(api);
-#endif
   bind_dense(api);
 #ifdef BLOCKVEC_PYTHON_DEVICE
   api.def("use_device", &use_device, "number"_a);

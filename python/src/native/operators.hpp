@@ -16,20 +16,22 @@
 
 #include "arrays.hpp"
 #include "conduct.hpp"
+#include "runtime.hpp"
 
 namespace blockvec::python {
 
 /// Y = f(X) for a Python function f of blocks, which _operators.py has wrapped: it returns an array of X's shape, dtype
-/// and layout. X is a copy, which f may keep or change: memory of the library is never shown to Python. The copy's
-/// memory is used again where f has not kept it.
+/// and layout. X is a copy, which f may keep or change: memory of the library is never shown to Python. On the host the
+/// copy's memory is used again where f has not kept it. On a device the caller's library has a pool for that, and f
+/// works in the order of the caller's stream.
 template <class Vector>
 class PythonProduct {
  public:
   using Scalar = typename Vector::Scalar;
   using Layout = typename Vector::Layout;
 
-  PythonProduct(nb::object function, Conduct& conduct)
-      : parts_(new Parts{std::move(function), {}}), conduct_(&conduct) {}
+  PythonProduct(nb::object function, const Lease& lease, Conduct& conduct)
+      : parts_(new Parts{std::move(function), {}}), lease_(&lease), conduct_(&conduct) {}
 
   void operator()(const Vector& x, const Vector& y) const {
     if (x.width() == 0) return;
@@ -39,10 +41,9 @@ class PythonProduct {
  private:
   void multiply(const Vector& x, const Vector& y) const {
     conduct_->in_python([&] {
-      const nb::object& block = block_like(x);
-      copy(x, tall<Scalar, Layout>(x.context(), x.rows(), nb::cast<Array>(block), "X"));
-      const nb::object product = parts_->function(block);
-      copy(tall<Scalar, Layout>(x.context(), x.rows(), nb::cast<Array>(product), "A X"), y);
+      const nb::object block = block_like(x);
+      write(x, parts_->function.attr("hand")(block));
+      read(parts_->function(block, order), y);
     });
   }
 
@@ -55,16 +56,29 @@ class PythonProduct {
     }
   };
 
-  const nb::object& block_like(const Vector& x) const {
-    nb::object& block = parts_->block;
-    const bool is_free = block.is_valid() && Py_REFCNT(block.ptr()) == 1;
-    if (!is_free || nb::cast<std::int64_t>(block.attr("shape")[nb::int_(1)]) != x.width()) {
-      block = parts_->function.attr("empty_block")(x.width(), std::is_same_v<Layout, RowMajor>);
-    }
-    return block;
+  static constexpr const char* order = std::is_same_v<Layout, RowMajor> ? "C" : "F";
+
+  // nanobind's array keeps the memory until work on it is ordered.
+  void write(const Vector& x, const nb::object& block) const {
+    const auto array = nb::cast<Array>(block);
+    lease_->in_callers_order([&] { copy(x, tall<Scalar, Layout>(x.context(), x.rows(), array, "X")); });
+  }
+  void read(const nb::object& product, const Vector& y) const {
+    const auto array = nb::cast<Array>(product);
+    lease_->in_callers_order([&] { copy(tall<Scalar, Layout>(y.context(), y.rows(), array, "A X"), y); });
+  }
+
+  nb::object block_like(const Vector& x) const {
+    nb::object& kept = parts_->block;
+    const bool is_free = kept.is_valid() && Py_REFCNT(kept.ptr()) == 1;
+    if (is_free && nb::cast<std::int64_t>(kept.attr("shape")[nb::int_(1)]) == x.width()) return kept;
+    const nb::object made = parts_->function.attr("empty_block")(x.width(), order);
+    if constexpr (is_host_space<typename Vector::Space>) kept = made;
+    return made;
   }
 
   std::shared_ptr<Parts> parts_;
+  const Lease* lease_;
   Conduct* conduct_;
 };
 
@@ -116,11 +130,12 @@ solvers::SparseOperator<typename Vector::Scalar, typename Vector::Space> sparse_
 /// What _operators.py prepares of a matrix: this rank's compressed rows (begins, columns, values), or a function of
 /// blocks of its rows. With the interpreter's lock; the arrays are kept by the caller.
 template <class Vector>
-solvers::AnyOperator<Vector> operator_from(const Context& context, const RowDistribution& rows, nb::handle given,
+solvers::AnyOperator<Vector> operator_from(const Lease& lease, const RowDistribution& rows, nb::handle given,
                                            Conduct& conduct) {
+  const Context& context = *lease;
   if (!nb::isinstance<nb::tuple>(given)) {
     return solvers::FunctionOperator<Vector>(context, rows,
-                                             PythonProduct<Vector>(nb::borrow<nb::object>(given), conduct));
+                                             PythonProduct<Vector>(nb::borrow<nb::object>(given), lease, conduct));
   }
   const auto begins = nb::cast<nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu>>(given[0]);
   const auto columns = nb::cast<nb::ndarray<const std::int32_t, nb::ndim<1>, nb::device::cpu>>(given[1]);

@@ -50,6 +50,15 @@ class Lease {
   Lease& operator=(const Lease&) = delete;
 
   const Context& operator*() const { return context_; }
+  /// Runs body(), which queues work on arrays that Python has made during the call: after what their stream was given,
+  /// before what it is given next.
+  template <class Body>
+  void in_callers_order(Body&& body) const {
+#ifdef BLOCKVEC_PYTHON_DEVICE
+    const StreamOrder order(context_, call_.stream);
+#endif
+    body();
+  }
 
  private:
   // Keeps Kokkos.

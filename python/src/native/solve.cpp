@@ -84,11 +84,11 @@ solvers::Result<Vector> run(const solvers::Problem<Vector>& problem, const Reque
 
 /// A tuple of diagonals (of A, and of B or None), the word "chebyshev", or a function of blocks.
 template <class Vector>
-solvers::Preconditioner<Vector> preconditioner_from(const solvers::Problem<Vector>& problem, const Request& request,
-                                                    Conduct& conduct) {
+solvers::Preconditioner<Vector> preconditioner_from(const Lease& lease, const solvers::Problem<Vector>& problem,
+                                                    const Request& request, Conduct& conduct) {
   using Scalar = typename Vector::Scalar;
   const nb::object& given = request.preconditioner;
-  const Context& context = problem.a.context();
+  const Context& context = *lease;
   const RowDistribution& rows = problem.a.rows();
   if (given.is_none()) return {};
   if (nb::isinstance<nb::tuple>(given)) {
@@ -103,9 +103,8 @@ solvers::Preconditioner<Vector> preconditioner_from(const solvers::Problem<Vecto
     conduct.without_lock([&] { ends = solvers::estimated_ends(problem.a, request.seed); });
     return solvers::chebyshev_preconditioner(problem.a, ends, 8, 30, request.which);
   }
-  return [product = PythonProduct<Vector>(given, conduct)](std::span<const double>, const Vector& r, const Vector& w) {
-    product(r, w);
-  };
+  return [product = PythonProduct<Vector>(given, lease, conduct)](std::span<const double>, const Vector& r,
+                                                                  const Vector& w) { product(r, w); };
 }
 
 nb::tuple as_tuple(const Step& step) {
@@ -114,7 +113,7 @@ nb::tuple as_tuple(const Step& step) {
 }
 
 template <class Vector>
-nb::dict as_dict(const solvers::Result<Vector>& result, const nb::object& allocate) {
+nb::dict as_dict(const Lease& lease, const solvers::Result<Vector>& result, const nb::object& allocate) {
   using Scalar = typename Vector::Scalar;
   nb::dict found;
   constexpr const char* names[] = {"converged", "exhausted", "stopped", "breakdown"};
@@ -138,8 +137,10 @@ nb::dict as_dict(const solvers::Result<Vector>& result, const nb::object& alloca
   // Memory of the caller's library: nothing of this one outlives the call.
   const auto made = nb::cast<nb::tuple>(allocate(result.vectors.local_rows(), result.vectors.width()));
   if (result.vectors.width() > 0) {
-    copy(result.vectors, tall<Scalar, RowMajor>(result.vectors.context(), result.vectors.rows(),
-                                                nb::cast<Writable>(made[1]), "vectors"));
+    lease.in_callers_order([&] {
+      copy(result.vectors,
+           tall<Scalar, RowMajor>(*lease, result.vectors.rows(), nb::cast<Writable>(made[1]), "vectors"));
+    });
   }
   found["vectors"] = made[0];
   return found;
@@ -153,13 +154,13 @@ nb::dict solve_as(const Call& call, Request request, const nb::object& judge, co
   const Context& context = *lease;
   RowDistribution rows;
   conduct.without_lock([&] { rows = RowDistribution::from_local_rows(request.rows, context.communicator()); });
-  solvers::Problem<Vector> problem{operator_from<Vector>(context, rows, request.a, conduct)};
+  solvers::Problem<Vector> problem{operator_from<Vector>(lease, rows, request.a, conduct)};
   request.tolerance = nb::cast<double>(judged(judge, "A", problem.a, conduct));
   if (!request.b.is_none()) {
-    problem.b = operator_from<Vector>(context, rows, request.b, conduct);
+    problem.b = operator_from<Vector>(lease, rows, request.b, conduct);
     judged(judge, "M", *problem.b, conduct);
   }
-  problem.precondition = preconditioner_from(problem, request, conduct);
+  problem.precondition = preconditioner_from(lease, problem, request, conduct);
   const auto block = [&](const nb::object& given, const char* label) {
     return given.is_none() ? Vector() : tall<Scalar, RowMajor>(context, rows, nb::cast<Array>(given), label);
   };
@@ -177,7 +178,7 @@ nb::dict solve_as(const Call& call, Request request, const nb::object& judge, co
   };
   solvers::Result<Vector> result;
   conduct.without_lock([&] { result = run(problem, request, observer); });
-  return as_dict(result, request.allocate);
+  return as_dict(lease, result, request.allocate);
 }
 
 /// The keywords of a dictionary, all of them, as a Request.
