@@ -290,8 +290,11 @@ def test_blocks_belong_to_the_function():
 
 def test_orders_and_dtypes_of_products():
     exact, _ = bv.eigsh(bv.Operator(GRID.__matmul__, GRID.shape), 3, which="SA")
-    for change in (np.asfortranarray, lambda y: np.repeat(y, 2, axis=1)[:, ::2]):
-        operator = bv.Operator(lambda x: Array(change(GRID @ read(x))), GRID.shape, like=Array(START))
+    for multiply in (
+        lambda x: Array(np.asfortranarray(GRID @ read(x))),
+        lambda x: Array(np.repeat(GRID @ read(x), 2, axis=1)[:, ::2]),
+    ):
+        operator = bv.Operator(multiply, GRID.shape, like=Array(START))
         assert np.array_equal(bv.eigsh(operator, 3, which="SA")[0], exact)
     w, _ = result = bv.eigsh(Csr(GRID), 3, which="SA", preconditioner=lambda x: Array((SOLVE @ read(x)).astype("f4")))
     assert np.abs(w - exact).max() <= 2 * result.target
@@ -349,6 +352,7 @@ def test_ranks(random):
         assert np.abs(w - exact).max() <= 64 * EPS * 8 and isinstance(vectors, Array)
 
 
+CUPY = "cupy's device 0"
 V = np.ones((10, 3))
 UNIT = scipy.sparse.eye(10).tocsr()
 ERRORS = [
@@ -358,15 +362,15 @@ ERRORS = [
     (bv.gram, (Array(np.ones((6, 6))[::2, ::2]),), {}, ValueError, "V has the strides"),
     (bv.update, (Array(V), Array(V), np.eye(3)), {}, ValueError, "W and V share memory"),
     (bv.update, (Array(V), Array(V.copy()), Array(np.eye(2))), {}, bv.ShapeError, r"C is \(2, 2\) of float64"),
-    (bv.orthonormalize, (Array(V),), {"metric": np.eye(10)}, TypeError, "X is on cupy's device 0, metric is on the host"),
-    (bv.eigsh, (np.eye(10), 1), {"which": "SA", "v0": Array(V)}, TypeError, "v0 is on cupy's device 0, A is on the host"),
-    (bv.eigsh, (Csr(UNIT), 1), {"which": "SA", "v0": V}, TypeError, "A is on cupy's device 0, v0 is on the host"),
+    (bv.orthonormalize, (Array(V),), {"metric": np.eye(10)}, TypeError, f"X is on {CUPY}, metric is on the host"),
+    (bv.eigsh, (np.eye(10), 1), {"which": "SA", "v0": Array(V)}, TypeError, f"v0 is on {CUPY}, A is on the host"),
+    (bv.eigsh, (Csr(UNIT), 1), {"which": "SA", "v0": V}, TypeError, f"A is on {CUPY}, v0 is on the host"),
     (
         bv.eigsh,
         (Csr(UNIT), 1),
         {"which": "SA", "preconditioner": UNIT},
         TypeError,
-        "preconditioner is a scipy.sparse matrix, A is on cupy's device 0",
+        f"preconditioner is a scipy.sparse matrix, A is on {CUPY}",
     ),
 ]
 

@@ -328,9 +328,9 @@ def eigsh(
 class Search:
     """A search for eigenpairs: what :func:`eigsh` and :func:`lobpcg` have in common.
 
-    ``matrices`` are A and that of the inner product, ``helper`` is the preconditioner, and ``blocks`` are the vectors to
-    begin with and the constraints: by the names of the caller's arguments, None where there is none. ``request`` is
-    what the extension module is asked for; the caller adds the method, and what is wanted.
+    ``matrices`` are A and that of the inner product, ``helper`` is the preconditioner. ``blocks`` are the vectors to
+    begin with, and the constraints. All have the names of the caller's arguments, and None where there is none.
+    ``request`` is what the extension module is asked for. The caller adds the method, and what is wanted.
     """
 
     def __init__(

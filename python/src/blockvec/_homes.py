@@ -12,8 +12,7 @@ from . import _host
 from ._errors import DeviceError
 from ._lifetime import stop_at_exit
 
-NAMES = ("float32", "float64", "complex64", "complex128")
-DTYPES = "{}, {}, {} or {}".format(*NAMES)
+DTYPES = "float32, float64, complex64 or complex128"
 
 _CPU_LIKE = (1, 3)  # DLPack's numbers: the host's memory, also where CUDA has pinned it
 _CUDA = 2
@@ -24,10 +23,13 @@ def library_of(array: Any) -> str:
     return type(array).__module__.partition(".")[0]
 
 
-def dtype_of(given: Any) -> np.dtype:
-    """NumPy's dtype for one of NumPy's, CuPy's or PyTorch's."""
-    library, _, kind = str(given).partition(".")
-    return np.dtype(kind if library == "torch" else given)
+def dtype_of(name: str, given: Any) -> np.dtype:
+    """NumPy's dtype for the one of ``name``, which may be PyTorch's."""
+    library, _, kind = str(given).rpartition(".")
+    try:
+        return np.dtype(kind if library == "torch" else given)
+    except TypeError:
+        raise TypeError(f"{name} has the dtype {kind}: expected {DTYPES}") from None
 
 
 def _export(name: str, array: Any, **options: Any) -> Any:
@@ -261,12 +263,8 @@ class Torch(Device):
         return array
 
     def _describe(self, name: str, work: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype]:
-        kind = str(work.dtype).partition(".")[2]
-        if kind not in NAMES:  # NumPy may know it, but by another name
-            raise TypeError(f"{name} has the dtype {kind}: expected {DTYPES}")
-        dtype = np.dtype(kind)
         strides = tuple(one * work.element_size() for one in work.stride())
-        return work.data_ptr(), tuple(work.shape), strides, dtype
+        return work.data_ptr(), tuple(work.shape), strides, dtype_of(name, work.dtype)
 
     def empty(self, shape: tuple[int, int], dtype: np.dtype, order: str) -> Any:
         options = {"dtype": getattr(self._torch, dtype.name), "device": f"cuda:{self.number}"}

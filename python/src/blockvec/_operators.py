@@ -48,7 +48,7 @@ class Operator:
             raise TypeError(f"matmat is a {type(matmat).__name__}: expected a function of blocks")
         self._matmat = matmat
         self.shape = (int(shape[0]), int(shape[1]))
-        self.dtype = dtype_of(dtype)
+        self.dtype = dtype_of("matmat", dtype)
         self.like = like
 
     def matmat(self, X: Any) -> Any:
@@ -184,10 +184,10 @@ class Matrix:
         )
 
     def blocks(self, dtype: np.dtype) -> Blocks:
-        multiply = self.multiply
-        if self.dense is not None and not self.home.is_host:  # PyTorch multiplies what has one dtype
-            multiply = self.home.ordered(self.dense, "C", dtype).__matmul__
-        return Blocks(self.name, multiply, self.rows, dtype, self.home)
+        multiply, home = self.multiply, self.home
+        if self.dense is not None and not home.is_host and home.view(self.name, self.dense).dtype != dtype:
+            multiply = home.copy(self.dense, "C", dtype).__matmul__  # PyTorch multiplies what has one dtype
+        return Blocks(self.name, multiply, self.rows, dtype, home)
 
     def diagonal(self, dtype: np.dtype) -> Any:
         """As a column; None if it is not known."""
@@ -254,12 +254,13 @@ def _home_of_matrix(given: Any) -> NumPy | None:
     if isinstance(given, Operator):
         return None if given.like is None else home_of(like=given.like)
     if _is_of_cupyx(given):
-        cupy = sys.modules["cupy"]
-        return home_on_device("cupy", given.data.device.id if hasattr(given, "tocsr") else cupy.cuda.runtime.getDevice())
+        if hasattr(given, "tocsr"):
+            return home_on_device("cupy", given.data.device.id)
+        return home_on_device("cupy", sys.modules["cupy"].cuda.runtime.getDevice())
     device = getattr(given, "device", None)
     if library_of(device) == "torch" and device.type == "cuda":
-        number = sys.modules["torch"].cuda.current_device() if device.index is None else device.index
-        return home_on_device("torch", number)
+        current = sys.modules["torch"].cuda.current_device
+        return home_on_device("torch", current() if device.index is None else device.index)
     if isinstance(given, LinearOperator) or is_dense(given):
         return home_of(A=given)
     return None
@@ -279,12 +280,9 @@ def work_of(name: str, given: Any, home: NumPy) -> Any:
 
 def working_dtype(name: str, given: Any) -> np.dtype:
     """The dtype that is computed in: the given one, or float64 for whole numbers."""
-    try:
-        dtype = dtype_of(given)
-    except TypeError:  # one that NumPy does not know
-        dtype = np.dtype(object)
+    dtype = dtype_of(name, given)
     if dtype.char in LETTERS:
         return dtype.newbyteorder("=")
     if dtype.kind in "biu":
         return np.dtype(np.float64)
-    raise TypeError(f"{name} has the dtype {given}: expected float32, float64, complex64, complex128 or whole numbers")
+    raise TypeError(f"{name} has the dtype {dtype}: expected float32, float64, complex64, complex128 or whole numbers")

@@ -51,7 +51,7 @@ class Together(Alone):
     def handle_for(self, home: Any) -> Any:
         on_host, on_device = self.max(int(home.is_host), int(not home.is_host))
         if on_host and on_device:
-            raise InputError("the arrays of some ranks are on the host, those of others on devices: expected one of both")
+            raise InputError("arrays of some ranks are on the host, those of others on devices: expected one of both")
         return self._duplicate_for(home.module, home.is_host)
 
     def _duplicate_for(self, module: Any, is_host: bool) -> Any:
