@@ -8,6 +8,7 @@ import signal
 import conftest
 import numpy as np
 import scipy.sparse
+from cupy_stand_in import Array, Csr, read, stand_in
 from mpi4py import MPI
 
 import blockvec as bv
@@ -207,6 +208,38 @@ def python_functions_that_fail():
         raise AssertionError("it converged")
 
 
+@stand_in()
+def device_arrays():
+    """Of a stand-in for CuPy: each rank passes its rows on a device."""
+    exact, _ = bv.eigsh(A, 4, which="SA")
+    q, r = bv.qr(Array(V[MINE]), comm=COMM)
+    same_everywhere(read(r))
+    for a in (Csr(A[MINE]), Array(A.toarray()[MINE])):
+        w, v = bv.eigsh(a, 4, which="SA", comm=COMM)
+        same_everywhere(w)
+        assert np.abs(w - exact).max() <= 2 * 1e-8 * 12 and read(v).shape == (MINE.stop - MINE.start, 4)
+    weights = np.arange(1.0, N + 1)[MINE, None]
+    operator = bv.Operator(lambda x: Array(weights * read(x)), (len(weights), N), like=q)
+    w, _ = bv.eigsh(operator, 3, which="SA", comm=COMM)
+    assert np.abs(w - [1, 2, 3]).max() <= 1e-8 * N
+    found = bv.orthonormalize(Array(W[MINE]), metric=operator, comm=COMM)
+    whole = np.concatenate(COMM.allgather(read(found.Q)))
+    assert np.linalg.norm(whole.T @ (np.arange(1.0, N + 1)[:, None] * whole) - np.eye(3)) <= 1e4 * EPS
+    if SIZE > 1:
+        mixed = Array(V[MINE]) if RANK == 0 else V[MINE]
+        refused(lambda: bv.gram(mixed, comm=COMM), bv.InputError, "on the host, those of others on", bv.InputError)
+    calls = []
+
+    def fail(x):
+        calls.append(1)
+        if RANK == 0 and len(calls) > 2:
+            raise Odd("on a device")
+        return Array(2 * read(x))
+
+    operator = bv.Operator(fail, (len(weights), N), like=q)
+    refused(lambda: bv.eigsh(operator, 3, which="SA", comm=COMM), Odd, "on a device", at=0)
+
+
 for check in (
     products,
     orthonormality,
@@ -215,6 +248,7 @@ for check in (
     duplicates_are_kept,
     errors,
     python_functions_that_fail,
+    device_arrays,
 ):
     check()
     COMM.Barrier()

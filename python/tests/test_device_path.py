@@ -1,138 +1,25 @@
-"""The way of device arrays through the package, on the host: a CuPy and a device's module of the tests' own.
+"""The way of device arrays through the package, on the host: with cupy_stand_in.py.
 
 test_device.py does the same on a real device, where there is one.
 """
 
 from __future__ import annotations
 
-import contextlib
-import sys
-import types
-
 import conftest
 import numpy as np
 import pytest
 import scipy.sparse
+from cupy_stand_in import Array, Csr, Hamiltonian, on_device, read, stand_in
 
 import blockvec as bv
-from blockvec import _homes, _host
 
 EPS = np.finfo(float).eps
 
 
-class Array:
-    """Looks like a CuPy array, and lies in the host's memory. Reading it as NumPy would is an error."""
-
-    def __init__(self, array):
-        self._array = array
-        self.data = types.SimpleNamespace(ptr=array.ctypes.data)
-
-    shape = property(lambda self: self._array.shape)
-    strides = property(lambda self: self._array.strides)
-    dtype = property(lambda self: self._array.dtype)
-
-    def __array__(self, *_):
-        raise TypeError("an implicit copy to the host")
-
-    def __dlpack_device__(self):
-        return 2, 0
-
-    def __dlpack__(self, *, stream):
-        assert stream == STREAM
-        return self._array.__dlpack__()
-
-    def __getitem__(self, index):
-        return Array(self._array[index])
-
-    def __setitem__(self, index, value):
-        self._array[index] = value._array if isinstance(value, Array) else value
-
-    def __imul__(self, factor):
-        self._array *= factor
-        return self
-
-    def __iadd__(self, other):
-        self._array += other._array
-        return self
-
-    def __matmul__(self, other):
-        return Array(self._array @ other._array)
-
-    def diagonal(self):
-        return Array(self._array.diagonal())
-
-
-STREAM = 4096
-Array.__module__ = "cupy"
-
-
-class Csr:
-    """Looks like a sparse matrix of CuPy's."""
-
-    def __init__(self, matrix):
-        self.matrix, self.shape, self.dtype = matrix, matrix.shape, matrix.dtype
-        self.data = types.SimpleNamespace(device=types.SimpleNamespace(id=0))
-
-    def tocsr(self):
-        return self
-
-    def get(self):
-        return self.matrix
-
-    def __matmul__(self, block):
-        return Array(self.matrix @ block._array)
-
-
-Csr.__module__ = "cupyx.scipy.sparse._csr"
-
-
-class LinearOperator:
-    """Looks like one of CuPy's, and has no place."""
-
-    def __init__(self, matrix, matmat):
-        self.shape, self.dtype, self.matmat = matrix.shape, matrix.dtype, matmat
-
-    def _matmat(self, block):
-        raise NotImplementedError
-
-
-LinearOperator.__module__ = "cupyx.scipy.sparse.linalg._interface"
-
-
-class Hamiltonian(LinearOperator):
-    """A user's own."""
-
-    def _matmat(self, block):
-        return self.matmat(block)
-
-
-def on_device(matrix):
-    """A function of blocks on the device."""
-    return lambda block: Array(matrix @ read(block))
-
-
 @pytest.fixture(autouse=True)
-def stand_ins(monkeypatch):
-    cupy = types.ModuleType("cupy")
-    cupy.empty = lambda shape, dtype, order: Array(np.full(shape, np.nan, dtype, order))
-    cupy.asarray = lambda array, order: Array(np.array(array, order=order))
-    cupy.cuda = types.SimpleNamespace(
-        Device=lambda number: contextlib.nullcontext(),
-        get_current_stream=lambda number: types.SimpleNamespace(ptr=STREAM),
-        runtime=types.SimpleNamespace(getDevice=lambda: 0),
-    )
-    monkeypatch.setitem(sys.modules, "cupy", cupy)
-    functions = {name: getattr(_host, name) for name in dir(_host) if not name.startswith("__")}
-    device = types.SimpleNamespace(**functions, use_device=lambda number: None)
-    monkeypatch.setattr(_homes, "_load_device", lambda: device)
-    _homes.home_on_device.cache_clear()
-    yield
-    _homes.home_on_device.cache_clear()
-
-
-def read(array):
-    assert isinstance(array, Array), type(array)
-    return array._array
+def stand_ins():
+    with stand_in():
+        yield
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -96,7 +96,7 @@ class Matrix:
         self,
         name: str,
         given: Any,
-        home: NumPy,
+        home: NumPy = HOST,
         size: int | None = None,
         rows: int | None = None,
         ranks: Alone = _ALONE,
