@@ -46,7 +46,7 @@ def inner_product(
     threads : int, optional
         Default: OMP_NUM_THREADS, else the cores that this process may use.
     comm : mpi4py.MPI.Intracomm, optional
-        Arrays are this rank's rows, and V^H W is summed over the ranks, all of which call this. Arrays on the host.
+        Arrays are this rank's rows, and V^H W is summed over the ranks, all of which call this.
 
     Returns
     -------

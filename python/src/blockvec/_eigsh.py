@@ -203,8 +203,9 @@ def eigsh(
     A : scipy.sparse matrix, array, LinearOperator, or anything with ``shape`` and ``A @ X``
         n x n, Hermitian (real: symmetric), of float32, float64, complex64, complex128 or whole numbers. Compressed rows
         (CSR) are used where they are, by threads of this library. Others multiply a block of n x b in C order. A
-        function of blocks: :class:`Operator`. With a sparse matrix of CuPy's the search works on its CUDA device; the
-        matrix passes through the host once, and v0 and the eigenvectors are CuPy's.
+        function of blocks: :class:`Operator`. The search works on a CUDA device where one of A, M, v0 and the
+        preconditioner is CuPy's or PyTorch's there, and gives blocks of that library to the others. Sparse matrices
+        pass through the host once. Eigenvectors are of that library.
     k : int, optional
         Number of pairs, up to n. Default: 6; with ``interval`` all that lie in it.
     M : as A, optional

@@ -161,7 +161,7 @@ def orthonormalize(
         n x m with orthonormal columns, in X's dtype and order. Arrays of a sequence count as one, side by side.
     metric : matrix, optional
         A Hermitian positive definite B, whose inner product x^H B y is then used: a scipy.sparse matrix, an array, or
-        a function of blocks. Not with arrays on a device.
+        a function of blocks. With an X on a device: as A of :func:`eigsh` there.
     method : str
         "between/within", as "bcgs2/svqb": docs/methods.md has the words. A method that is too weak escalates.
     deficient : {"replace", "drop", "report"}
@@ -174,8 +174,8 @@ def orthonormalize(
     threads : int, optional
         Default: OMP_NUM_THREADS, else the cores that this process may use.
     comm : mpi4py.MPI.Intracomm, optional
-        Arrays are this rank's rows, and so are those of the metric, n_rank x n. All ranks call this. Arrays on the
-        host. S and R have the same bits on every rank.
+        Arrays are this rank's rows, and so are those of the metric, n_rank x n. All ranks call this. S and R have the
+        same bits on every rank.
 
     Returns
     -------
