@@ -11,7 +11,7 @@ import scipy.sparse
 
 from ._arrays import call_of
 from ._errors import InputError, NoConvergence, NotFiniteError, ShapeError
-from ._operators import Matrix, home_of_search, work_of, working_dtype
+from ._operators import Matrix, Operator, home_of_search, is_sparse, work_of, working_dtype
 from ._progress import Progress
 from ._ranks import Alone, ranks_of
 from ._result import EigshResult, Record, Step
@@ -159,8 +159,10 @@ def _preconditioner_of(name: str, given: Any, a: Matrix, m: Matrix | None, dtype
             raise InputError(f"{name}='chebyshev' knows no {m.name}: take 'jacobi' or your own")
         return given
     if not isinstance(given, str):
-        if scipy.sparse.issparse(given) and not a.home.is_host:
-            raise TypeError(f"{name} is a scipy.sparse matrix, {a.name} is on {a.home}: expected both in one place")
+        if is_sparse(given) and not a.home.is_host:
+            if scipy.sparse.issparse(given):
+                raise TypeError(f"{name} is a scipy.sparse matrix, {a.name} is on {a.home}: expected both in one place")
+            given = Operator(given.__matmul__, given.shape, given.dtype)  # multiplies where it is
         return Matrix(name, given, a.home, a.rows).blocks(dtype)  # of this rank's rows
     if given != "jacobi":
         raise InputError(f"{name}={given!r}: expected 'jacobi', 'chebyshev', or a matrix that is applied")

@@ -99,7 +99,7 @@ def lobpcg(
     ranks = ranks_of(comm)
     with ranks.checking():
         if len(np.shape(X)) != 2:
-            raise ShapeError(f"X has the shape {np.shape(X)}: expected ({(*np.shape(A), 'n')[0]}, k)")
+            raise ShapeError(f"X has the shape {tuple(np.shape(X))}: expected ({(*np.shape(A), 'n')[0]}, k)")
         search = Search(
             ranks,
             {"A": A, "B": B},

@@ -102,7 +102,7 @@ class Matrix:
         ranks: Alone = _ALONE,
     ):
         self.name, self.home = name, home
-        self.sparse = compressed_rows(given)
+        self.sparse = _compressed_rows(given) if is_sparse(given) else None
         self.dense: Any = None
         self.multiply: Multiply
         if self.sparse is not None:
@@ -220,17 +220,21 @@ class Matrix:
         return max(ax / x, ay / y)
 
 
-def compressed_rows(given: Any) -> scipy.sparse.csr_matrix | None:
-    """A sparse matrix as SciPy's on the host, where the library makes its own format. None if it is none."""
-    if scipy.sparse.issparse(given):
-        return given.tocsr()
-    if _is_of_cupyx(given) and hasattr(given, "tocsr"):
-        return given.tocsr().get()
-    if library_of(given) == "torch" and str(getattr(given, "layout", "torch.strided")) != "torch.strided":
+def is_sparse(given: Any) -> bool:
+    """Whether it is a sparse matrix of SciPy, CuPy or PyTorch."""
+    if library_of(given) == "torch":
+        return str(getattr(given, "layout", "torch.strided")) != "torch.strided"
+    return scipy.sparse.issparse(given) or _is_of_cupyx(given) and hasattr(given, "tocsr")
+
+
+def _compressed_rows(given: Any) -> scipy.sparse.csr_matrix:
+    """A sparse matrix as SciPy's on the host, where the library makes its own format."""
+    if library_of(given) == "torch":
         rows = given.detach().to_sparse_csr()
         parts = [one.cpu().numpy() for one in (rows.values(), rows.col_indices(), rows.crow_indices())]
         return scipy.sparse.csr_matrix(tuple(parts), shape=tuple(rows.shape))
-    return None
+    rows = given.tocsr()
+    return rows if scipy.sparse.issparse(rows) else rows.get()
 
 
 def _is_of_cupyx(given: Any) -> bool:
@@ -239,7 +243,7 @@ def _is_of_cupyx(given: Any) -> bool:
 
 def home_of_search(matrices: dict[str, Any], blocks: dict[str, Any]) -> NumPy:
     """Where matrices multiply blocks: on a device if one of them is there."""
-    homes = {name: _home_of_matrix(given) for name, given in matrices.items()}
+    homes = {name: _home_of_matrix(name, given) for name, given in matrices.items()}
     homes.update({name: None if given is None else home_of(**{name: given}) for name, given in blocks.items()})
     known = {name: home for name, home in homes.items() if home is not None}
     first, home = next(((name, home) for name, home in known.items() if not home.is_host), ("", HOST))
@@ -249,20 +253,19 @@ def home_of_search(matrices: dict[str, Any], blocks: dict[str, Any]) -> NumPy:
     return home
 
 
-def _home_of_matrix(given: Any) -> NumPy | None:
+def _home_of_matrix(name: str, given: Any) -> NumPy | None:
     """None where nothing is given, or does not say: a function, and a sparse matrix of SciPy's."""
     if isinstance(given, Operator):
-        return None if given.like is None else home_of(like=given.like)
+        return None if given.like is None else home_of(**{name: given.like})
     if _is_of_cupyx(given):
-        if hasattr(given, "tocsr"):
-            return home_on_device("cupy", given.data.device.id)
-        return home_on_device("cupy", sys.modules["cupy"].cuda.runtime.getDevice())
+        current = sys.modules["cupy"].cuda.runtime.getDevice
+        return home_on_device("cupy", given.data.device.id if is_sparse(given) else current())
     device = getattr(given, "device", None)
     if library_of(device) == "torch" and device.type == "cuda":
         current = sys.modules["torch"].cuda.current_device
         return home_on_device("torch", current() if device.index is None else device.index)
     if isinstance(given, LinearOperator) or is_dense(given):
-        return home_of(A=given)
+        return home_of(**{name: given})
     return None
 
 
