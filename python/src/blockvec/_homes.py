@@ -27,9 +27,12 @@ def dtype_of(name: str, given: Any) -> np.dtype:
     """NumPy's dtype for the one of ``name``, which may be PyTorch's."""
     library, _, kind = str(given).rpartition(".")
     try:
-        return np.dtype(kind if library == "torch" else given)
+        dtype = np.dtype(kind if library == "torch" else given)
     except TypeError:
-        raise TypeError(f"{name} has the dtype {kind}: expected {DTYPES}") from None
+        dtype = None
+    if dtype is None or dtype.kind == "V":  # where other packages have taught NumPy a bfloat16
+        raise TypeError(f"{name} has the dtype {kind}: expected {DTYPES}")
+    return dtype
 
 
 def _export(name: str, array: Any, **options: Any) -> Any:
