@@ -114,6 +114,16 @@ KOKKOS_INLINE_FUNCTION Position in_upper_triangle(int index) {
   return {index, column};
 }
 
+/// What C = V^H W is made of.
+enum class Factors {
+  two,          ///< V and W
+  one,          ///< V is W, and C a Gram matrix: what is below its diagonal is left out
+  two_and_gram  ///< V and a narrow W; the Gram matrix W^H W follows as further rows of C
+};
+
+/// The most columns of W whose Gram matrix follows.
+inline constexpr int most_gram_columns = 8;
+
 /// How the kernels see V and W.
 template <class Scalar>
 struct TallOperand {
@@ -123,36 +133,50 @@ struct TallOperand {
 };
 
 /// One panel's sums over one share of the rows. Of a Gram matrix, whose panels are square, the panels, tiles and
-/// entries below the diagonal are left out.
-template <class Scalar, int tile, class Part = ExtendedSum<Scalar>, int rows_of_panel = 8>
+/// entries below the diagonal are left out. in_blocks: by columns, whole sectors are brought where panels are wide.
+template <class Scalar, int tile, class Part = ExtendedSum<Scalar>, int rows_of_panel = 8, bool in_blocks = false>
 struct SumsOfShare {
   using Sum = EntrySum<Scalar, Part>;
   static constexpr int parts = parts_of<Scalar>;
-  static constexpr int panel_rows = rows_of_panel, panel_columns = 8;
-  static constexpr int fetched = panel_rows > panel_columns ? 8 : 8 / parts;  // entries that a thread brings at a time
+  static constexpr int panel_rows = rows_of_panel, panel_columns = most_gram_columns;
+  static constexpr int in_block = 8, blocks = in_blocks ? (panel_rows + panel_columns) / in_block : 1;
+  // Entries that a thread brings at a time.
+  static constexpr int fetched = in_blocks ? 2 * blocks : panel_rows > panel_columns ? 8 : 8 / parts;
   static constexpr int scratch_bytes =
       static_cast<int>(sizeof(double)) * parts * (fetched * product_threads + 20 * (panel_rows + panel_columns));
 
+  static constexpr int resident_teams = parts == 1 && std::is_same_v<Part, WideSum> ? 4 : 3;  // at least
+
   TallOperand<Scalar> v, w;
+  Factors of;
+  bool row_major;
   Sum* sums;  // those of one entry are adjacent
   std::int64_t rows, share_rows;
-  int shares, panels, panels_of_w;
-  bool row_major, gram;
-  int first_share = 0;  // of these rows, among those whose sums are kept together
+  int shares;           // whose sums are kept together
+  int first_share = 0;  // of these rows, among them
+
+  /// Those of one share.
+  KOKKOS_FUNCTION int panels() const {
+    const int of_w = panels_in(w.columns, panel_columns);
+    return of == Factors::one ? of_w * (of_w + 1) / 2 : panels_in(v.columns, panel_rows) * of_w;
+  }
 
   template <class Team>
   KOKKOS_FUNCTION void operator()(const Team& team, int index, std::byte* scratch) const {
     const int thread = team.team_rank(), threads = team.team_size();
-    const int share = index / panels, number = index % panels;
-    const Position panel = gram ? in_upper_triangle(number) : Position{number / panels_of_w, number % panels_of_w};
+    const int share = index / panels(), number = index % panels(), of_w = panels_in(w.columns, panel_columns);
+    const bool gram = of == Factors::one;
+    const Position panel = gram ? in_upper_triangle(number) : Position{number / of_w, number % of_w};
     const bool on_diagonal = gram && panel.row == panel.column;
     const int v_first = panel.row * panel_rows, w_first = panel.column * panel_columns;
     const int v_tiles = tiles_from(v_first, v.columns, panel_rows);
     const int w_tiles = tiles_from(w_first, w.columns, panel_columns);
+    // The last panel has the rows of W^H W as well.
+    const bool with_gram = of == Factors::two_and_gram && v_first + panel_rows >= v.columns;
 
     // The tile of this thread. On the diagonal of a Gram matrix a group whose tile lies below the diagonal takes every
     // second turn at the tile's image above.
-    const int tiles = v_tiles * w_tiles;
+    const int tiles = (with_gram ? v_tiles + w_tiles : v_tiles) * w_tiles;
     int lanes = 1;
     while (2 * lanes * tiles <= threads) lanes *= 2;
     const int group = thread / lanes, lane = thread % lanes;
@@ -162,40 +186,55 @@ struct SumsOfShare {
     const Position at = below ? Position{own.column, own.row} : own;
     const int first_turn = below ? lanes + lane : lane, turn = shared ? 2 * lanes : lanes;
 
-    // The column that this thread brings. Columns that fill a tile up are zero.
-    const int v_columns = v_tiles * tile, columns = on_diagonal ? v_columns : v_columns + w_tiles * tile;
-    const int row_distance = threads / columns, piece = row_distance * fetched;
+    // What this thread brings: entries of one column, or by columns, where these are many, of one in each block of
+    // eight, so that neighbouring threads bring whole sectors. Columns that fill a tile or block up are zero.
+    const int v_columns = v_tiles * tile, w_columns = on_diagonal ? 0 : w_tiles * tile;
+    const int v_places = in_blocks ? (v_columns + in_block - 1) / in_block * in_block : v_columns;
+    const int columns = in_blocks ? in_block : v_columns + w_columns;  // at a time
+    const int row_distance = threads / columns, piece = row_distance * (fetched / blocks);
     const int column_distance = (piece + 15) / 16 * 16 + 5;  // few conflicts between banks in either layout
     const int column = row_major ? thread % columns : thread / row_distance;
     const int first_row = row_major ? thread / columns : thread % row_distance;
     const bool stages = column < columns && first_row < row_distance;
-    const bool of_v = column < v_columns;
-    const int number_of_column = of_v ? v_first + column : w_first + column - v_columns;
-    const bool reads = stages && number_of_column < (of_v ? v.columns : w.columns);
-    const std::int64_t row_step = of_v ? v.row_step : w.row_step;
     const std::int64_t begin = share * share_rows, end = begin + share_rows < rows ? begin + share_rows : rows;
-    const Scalar* from = of_v ? v.data : w.data;
-    if (reads) from += (begin + first_row) * row_step + number_of_column * (of_v ? v.column_step : w.column_step);
+    const Scalar* from[blocks] = {};  // none: nothing to read
+    std::int64_t row_step = 1;        // of V and W by columns; else of what this thread brings
+    for (int block = 0; block < blocks; ++block) {
+      const int place = column + block * in_block;
+      const bool of_v = place < v_places;
+      const TallOperand<Scalar>& a = of_v ? v : w;
+      const int of_a = of_v ? v_first + place : w_first + place - v_places;
+      if (!stages || of_a >= a.columns || (on_diagonal && !of_v)) continue;
+      if (!in_blocks) row_step = a.row_step;
+      from[block] = a.data + (begin + first_row) * row_step + of_a * a.column_step;
+    }
 
     double* const places = reinterpret_cast<double*>(scratch);
-    double* const stage = places + column * parts * column_distance + first_row;
-    const double* const x = places + at.row * tile * parts * column_distance;
-    const double* const y = places + ((on_diagonal ? 0 : v_columns) + at.column * tile) * parts * column_distance;
     Scalar values[fetched];
     const auto fetch = [&](std::int64_t left) {
       for (int n = 0; n < fetched; ++n) {
-        values[n] = reads && first_row + n * row_distance < left ? from[n * row_distance * row_step] : Scalar(0);
+        const int distance = n / blocks * row_distance;
+        const bool reads = from[n % blocks] != nullptr && first_row + distance < left;
+        values[n] = reads ? from[n % blocks][distance * row_step] : Scalar(0);
       }
     };
+    double* const stage = places + column * parts * column_distance + first_row;
+    const auto put_all = [&] {
+      for (int n = 0; n < fetched; ++n) {
+        put(values[n], stage + n % blocks * in_block * parts * column_distance + n / blocks * row_distance,
+            column_distance);
+      }
+    };
+    const auto column_at = [&](int place) { return places + place * parts * column_distance; };
+    const double* const x = column_at(at.row < v_tiles ? at.row * tile : v_places + (at.row - v_tiles) * tile);
+    const double* const y = column_at((on_diagonal ? 0 : v_places) + at.column * tile);
     Sum tile_sums[tile][tile];
     fetch(end - begin);
     for (std::int64_t first = begin; first < end; first += piece) {
       team.team_barrier();
-      if (stages) {
-        for (int n = 0; n < fetched; ++n) put(values[n], stage + n * row_distance, column_distance);
-      }
+      if (stages) put_all();
       team.team_barrier();
-      if (reads) from += piece * row_step;
+      for (auto& place : from) place = place == nullptr ? nullptr : place + piece * row_step;
       fetch(end - first - piece);
       const int some = end - first < piece ? static_cast<int>(end - first) : piece;
       if (works && on_diagonal && at.row == at.column) {
@@ -220,16 +259,19 @@ struct SumsOfShare {
         }
       }
       if (!works || below || lane != 0) continue;
-      const int row = v_first + at.row * tile + i;
+      const bool of_gram = gram || at.row >= v_tiles;
+      const int row = (at.row < v_tiles ? v_first : -v_tiles * tile) + at.row * tile + i;  // of V^H W or W^H W
       for (int j = 0; j < tile; ++j) {
         const int c_column = w_first + at.column * tile + j;
-        if (row >= v.columns || c_column >= w.columns || (gram && row > c_column)) continue;
-        sums[(static_cast<std::int64_t>(row) * w.columns + c_column) * shares + first_share + share] = tile_sums[i][j];
+        if (row >= (of_gram ? w : v).columns || c_column >= w.columns || (of_gram && row > c_column)) continue;
+        const std::int64_t c_row = at.row < v_tiles ? row : v.columns + row;
+        sums[(c_row * w.columns + c_column) * shares + first_share + share] = tile_sums[i][j];
       }
     }
   }
 
  private:
+  KOKKOS_FUNCTION static int panels_in(int columns, int side) { return (columns + side - 1) / side; }
   KOKKOS_FUNCTION static int tiles_from(int first, int columns, int most) {
     const int left = columns - first < most ? columns - first : most;
     return (left + tile - 1) / tile;
@@ -262,6 +304,7 @@ template <class Scalar>
 struct SumOfShares {
   using Sum = EntrySum<Scalar>;
   static constexpr int scratch_bytes = product_threads / 2 * static_cast<int>(sizeof(Sum));
+  static constexpr int resident_teams = 3;
 
   const Sum* sums;
   int shares, columns;
@@ -307,26 +350,23 @@ void inner_product_dd_in_teams(const BlockVector<Scalar, Layout, Space>& v, cons
   // Three teams work at a time in each of the 132 multiprocessors of an H100, three times one after the other.
   constexpr std::int64_t most_teams = 1188, least_rows = 512;
   constexpr bool row_major = std::is_same_v<Layout, RowMajor>;
-  constexpr int panel_columns = SumsOfShare<Scalar, 1>::panel_columns;
   const std::int64_t rows = v.local_rows();
   const int m = static_cast<int>(v.width()), b = static_cast<int>(w.width());
   if (m == 0 || b == 0) return;
-  const bool gram = same_block(v, w);
-  const int v_panels = (m + panel_columns - 1) / panel_columns, w_panels = (b + panel_columns - 1) / panel_columns;
-  const int panels = gram ? v_panels * (v_panels + 1) / 2 : v_panels * w_panels;
+  const auto operand = [](const BlockVector<Scalar, Layout, Space>& block, int columns) {
+    return TallOperand<Scalar>{block.data(), row_major ? block.ld() : 1, row_major ? 1 : block.ld(), columns};
+  };
+  const Factors of = same_block(v, w) ? Factors::one : Factors::two;
+  const int panels = SumsOfShare<Scalar, 1>{operand(v, m), operand(w, b), of, row_major, nullptr, rows, 0, 0}.panels();
   const std::int64_t most_shares = std::max<std::int64_t>(1, most_teams / panels);
   const std::int64_t share_rows = std::max(least_rows, ((rows + most_shares - 1) / most_shares + 31) / 32 * 32);
   const auto shares = static_cast<int>((rows + share_rows - 1) / share_rows);
   WorkspaceScope<Space> scope(v.context());
   auto* const sums =
       scope.template take<EntrySum<Scalar>>(static_cast<std::size_t>(shares) * static_cast<std::size_t>(m * b));
-  const auto operand = [](const BlockVector<Scalar, Layout, Space>& block, int columns) {
-    return TallOperand<Scalar>{block.data(), row_major ? block.ld() : 1, row_major ? 1 : block.ld(), columns};
-  };
   const auto run_tiles = [&](auto tile) {
-    run(shares * panels,
-        SumsOfShare<Scalar, decltype(tile)::value>{operand(v, m), operand(w, b), sums, rows, share_rows, shares, panels,
-                                                   w_panels, row_major, gram});
+    run(shares * panels, SumsOfShare<Scalar, decltype(tile)::value>{operand(v, m), operand(w, b), of, row_major, sums,
+                                                                    rows, share_rows, shares});
   };
   constexpr int widest = std::is_same_v<Scalar, Complex<double>> ? 2 : 4;  // by the registers that sums take
   if (shares > 0) {
@@ -338,7 +378,8 @@ void inner_product_dd_in_teams(const BlockVector<Scalar, Layout, Space>& v, cons
       run_tiles(std::integral_constant<int, widest>{});
     }
   }
-  run(m * b, SumOfShares<Scalar>{sums, shares, b, gram, c.high.data(), c.high.ld(), c.low.data(), c.low.ld()});
+  run(m * b,
+      SumOfShares<Scalar>{sums, shares, b, of == Factors::one, c.high.data(), c.high.ld(), c.low.data(), c.low.ld()});
 }
 
 template <class Body>
@@ -359,7 +400,8 @@ struct RunTeams {
   template <class Body>
   void operator()(int teams, const Body& body) const {
     if (teams == 0) return;
-    using Policy = Kokkos::TeamPolicy<ExecutionSpaceOf<Space>, Kokkos::LaunchBounds<product_threads, 3>>;
+    using Policy =
+        Kokkos::TeamPolicy<ExecutionSpaceOf<Space>, Kokkos::LaunchBounds<product_threads, Body::resident_teams>>;
     static const std::string label("BlockVec::inner_products_in_teams");  // kept: a call allocates nothing
     Policy policy(context.execution_space<Space>(), teams, product_threads);
     policy.set_scratch_size(0, Kokkos::PerTeam(Body::scratch_bytes + static_cast<int>(sizeof(double))));

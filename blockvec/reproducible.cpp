@@ -399,7 +399,6 @@ class ReproducibleSum {
     const Product& product;
     std::int64_t begin, end;   // columns of W, and of V for a diagonal
     std::int64_t entry, limb;  // where its numbers stand
-    void*& sums;               // over shares
 
     bool is_diagonal() const { return product.wanted == Wanted::diagonal; }
     Rows<Kernel> of_w(const Rows<Kernel>& w) const { return columns_of(w, begin, end); }
@@ -410,12 +409,7 @@ class ReproducibleSum {
   template <class Visit>
   void for_parts(const Visit& visit) {
     constexpr std::int64_t diagonal_columns = 8;
-    std::size_t index = 0, part = 0;
-    if (sums_there_ == nullptr) {
-      std::size_t parts = 0;
-      for (const Product& product : products_) parts += static_cast<std::size_t>(product.w.columns) + 1;
-      sums_there_ = scope_.template take<void*>(parts);
-    }
+    std::size_t index = 0;
     for_places([&](const Place& place, auto limb_count) {
       const Product& product = products_[index++];
       const std::int64_t columns = product.w.columns;
@@ -424,27 +418,39 @@ class ReproducibleSum {
       for (std::int64_t begin = 0; begin < columns; begin += step) {
         const std::int64_t before = begin * reals;
         visit(Part{product, begin, std::min(columns, begin + step), place.entry + before,
-                   place.limb + before * static_cast<std::int64_t>(decltype(limb_count)::value), sums_there_[part++]},
+                   place.limb + before * static_cast<std::int64_t>(decltype(limb_count)::value)},
               limb_count);
       }
     });
   }
 
-  // The sums of a part as kernels see them.
+  // A part's sums over `shares` shares, at `sums` or in memory of their own, with room for those of `further_rows`.
   template <class LimbCount>
-  auto entries_of(const Part& part, LimbCount) const {
-    using Sum = std::conditional_t<LimbCount::value == Limbs::extended, detail::ExtendedSum<Scalar>, detail::WideSum>;
-    using Entries = detail::EntriesOfShares<Scalar, Sum>;
-    return Entries{static_cast<typename Entries::Sum*>(part.sums),
-                   shares_there_,
-                   static_cast<int>(part.of_v(part.product.v).columns),
-                   static_cast<int>(part.end - part.begin),
-                   part.product.same(),
-                   part.is_diagonal()};
+  auto sums_of(const Part& part, int shares, std::int64_t further_rows, void* sums, LimbCount) {
+    using Plain = std::conditional_t<LimbCount::value == Limbs::extended, detail::ExtendedSum<Scalar>, detail::WideSum>;
+    using Entries = detail::EntriesOfShares<Scalar, Plain>;
+    using Sum = typename Entries::Sum;
+    const std::int64_t rows = part.of_v(part.product.v).columns, columns = part.end - part.begin;
+    if (sums == nullptr)
+      sums = there_.template take<Sum>(static_cast<std::size_t>((rows + further_rows) * columns * shares));
+    return Entries{static_cast<Sum*>(sums), shares,
+                   static_cast<int>(rows),  static_cast<int>(columns),
+                   part.product.same(),     part.is_diagonal()};
   }
 
-  // Sums over the shares of this rank's chunks, and the largest of them.
-  void multiply_there(std::int64_t* largest) {
+  // W^H W is asked for after V^H W, and one pass makes both.
+  bool has_gram_next(const Product& product) const {
+    const auto next = static_cast<std::size_t>(&product - products_.data()) + 1;
+    if (next == products_.size() || product.wanted != Wanted::product || product.same() ||
+        product.w.columns > detail::most_gram_columns) {
+      return false;
+    }
+    const Product& gram = products_[next];
+    return gram.wanted == Wanted::product && gram.same() && Product{product.w, gram.w, gram.wanted}.same();
+  }
+
+  // Sums over the shares of this rank's chunks: the largest of each entry, and all as limbs relative to that.
+  void multiply_there(std::int64_t* largest, std::int64_t* limbs) {
     const std::int64_t chunks = share_.chunks();
     const bool has_assembled = assembled_ != nullptr;
     const std::int64_t own_chunks = has_assembled ? chunks - 1 : chunks;
@@ -452,7 +458,6 @@ class ReproducibleSum {
     const std::int64_t own = own_chunks > 0 ? share_.chunk_end(own_chunks - 1) - share_.chunk_begin(0) : 0;
     const std::int64_t assembled = has_assembled ? share_.chunk_end(chunks - 1) - share_.chunk_begin(chunks - 1) : 0;
     const auto shares_in = [](std::int64_t rows) { return static_cast<int>((rows + share_rows - 1) / share_rows); };
-    shares_there_ = shares_in(own) + shares_in(assembled);
     Kernel* memory = assembled_;
     Rows<Kernel> v{}, w{};  // in the assembled chunk
     const auto next = [&](const Rows<Kernel>& operand) {
@@ -461,14 +466,19 @@ class ReproducibleSum {
       return whole;
     };
     const detail::RunTeams<Space> run{context_};
+    void* sums_of_gram = nullptr;  // that came with the product before
     for_parts([&](const Part& part, auto limb_count) {
       const Product& product = part.product;
-      using Sum = typename decltype(entries_of(part, limb_count))::Sum;
-      const std::int64_t entries = part.of_v(product.v).columns * (part.end - part.begin);
-      part.sums = there_.template take<Sum>(static_cast<std::size_t>(entries * shares_there_));
+      const bool gram_next = has_gram_next(product), is_there = sums_of_gram != nullptr;
+      const std::int64_t further_rows = gram_next ? product.w.columns : 0;
+      const auto sums = sums_of(part, shares_in(own) + shares_in(assembled), further_rows, sums_of_gram, limb_count);
+      sums_of_gram = gram_next ? sums.sums + static_cast<std::int64_t>(sums.entries()) * sums.shares : nullptr;
+      const auto of = gram_next        ? detail::Factors::two_and_gram
+                      : product.same() ? detail::Factors::one
+                                       : detail::Factors::two;
       const auto sum = [&](const Rows<Kernel>& a, const Rows<Kernel>& c, int first_share) {
-        detail::sum_shares(part.of_v(a), part.of_w(c), product.same(), share_rows, first_share, shares_there_,
-                           static_cast<Sum*>(part.sums), run);
+        if (is_there) return;
+        detail::sum_shares(part.of_v(a), part.of_w(c), of, share_rows, first_share, sums.shares, sums.sums, run);
       };
       sum(part_of(product.v, first, own), part_of(product.w, first, own), 0);
       if (has_assembled) {
@@ -478,8 +488,8 @@ class ReproducibleSum {
         }
         sum(v, w, shares_in(own));
       }
-      const auto from = entries_of(part, limb_count);
-      run(from.entries(), detail::LargestOfShares{from, largest + part.entry});
+      run(sums.entries(), detail::LimbsOfShares<std::remove_const_t<decltype(sums)>, decltype(limb_count)::value>{
+                              sums, largest + part.entry, limbs + part.limb});
     });
   }
 
@@ -497,16 +507,9 @@ class ReproducibleSum {
 
   // The largest numbers of this rank and limbs relative to them, which all ranks get of one another.
   void add_there(Real* sums, Real* here) {
-    const detail::RunTeams<Space> run{context_};
     const std::int64_t count = entries_ + limbs_;
     auto* const largest = there_.template take<std::int64_t>(static_cast<std::size_t>(count));
-    auto* const limbs = largest + entries_;
-    multiply_there(largest);
-    for_parts([&](const Part& part, auto limb_count) {
-      const auto from = entries_of(part, limb_count);
-      run(from.entries(), detail::LimbsOfShares<std::remove_const_t<decltype(from)>, decltype(limb_count)::value>{
-                              from, largest + part.entry, limbs + part.limb});
-    });
+    multiply_there(largest, largest + entries_);
     const int ranks = context_.communicator().size();
     if (ranks > 1 && !context_.template sums_on_device<Space>()) {
       add_staged(largest, sums, here);
@@ -564,8 +567,6 @@ class ReproducibleSum {
   std::int64_t limbs_ = 0;
   std::int64_t words_ = 0;  // of all results
   Kernel* assembled_ = nullptr;
-  void** sums_there_ = nullptr;  // of each part
-  int shares_there_ = 0;
 };
 
 }  // namespace

@@ -61,7 +61,8 @@ class ExactSumsTest : public ::testing::Test {
       // The latter half first, as far as there are two.
       const std::int64_t cut = begin + (end - begin) / 2 / share_rows * share_rows;
       for (const auto& [first, last] : {std::pair(cut, end), std::pair(begin, cut)}) {
-        detail::sum_shares(rows_of(v, first, last), rows_of(w, first, last), from_.gram, share_rows,
+        detail::sum_shares(rows_of(v, first, last), rows_of(w, first, last),
+                           from_.gram ? detail::Factors::one : detail::Factors::two, share_rows,
                            shares_in(first - begin), from_.shares, sums_.data(), run_);
       }
     }
@@ -73,7 +74,6 @@ class ExactSumsTest : public ::testing::Test {
       const std::size_t at = numbers.size(), real_numbers = static_cast<std::size_t>(from_.entries() * parts);
       numbers.resize(at + real_numbers * (1 + count));
       std::int64_t* const largest = numbers.data() + at;
-      run_(from_.entries(), detail::LargestOfShares<Entries>{from_, largest});
       run_(from_.entries(), detail::LimbsOfShares<Entries, count>{from_, largest, largest + real_numbers});
     }
     /// visit(i, x) for the numbers that add up to real number i, and those of Gram matrices in all places.
