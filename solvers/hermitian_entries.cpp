@@ -36,9 +36,14 @@ std::string value_text(Scalar value) {
 }
 
 template <class Scalar>
-void sort_and_sum(const std::string& path, std::vector<MatrixEntry<Scalar>>& entries) {
+void sort_by_place(std::vector<MatrixEntry<Scalar>>& entries) {
   const auto before = [](const MatrixEntry<Scalar>& a, const MatrixEntry<Scalar>& b) { return place(a) < place(b); };
   if (!std::is_sorted(entries.begin(), entries.end(), before)) std::stable_sort(entries.begin(), entries.end(), before);
+}
+
+template <class Scalar>
+void sort_and_sum(const std::string& path, std::vector<MatrixEntry<Scalar>>& entries) {
+  sort_by_place(entries);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (kept > 0 && place(entries[kept - 1]) == place(entries[i])) {
@@ -86,6 +91,7 @@ void check_hermitian(const std::string& path, const std::vector<MatrixEntry<Scal
 
 #define BLOCKVEC_HERMITIAN_ENTRIES(Scalar)                                                   \
   template std::string value_text(Scalar);                                                   \
+  template void sort_by_place(std::vector<MatrixEntry<Scalar>>&);                            \
   template void sort_and_sum(const std::string&, std::vector<MatrixEntry<Scalar>>&);         \
   template void check_hermitian(const std::string&, const std::vector<MatrixEntry<Scalar>>&, \
                                 const std::vector<MatrixEntry<Scalar>>&, const RowRange&, double);

@@ -58,15 +58,19 @@ void append(std::vector<MatrixEntry<Scalar>>& entries, const MatrixEntry<Scalar>
   entries.push_back(entry);
 }
 
-/// Sorted by row and column, entries of the same place summed in the order in which they came. Throws InputError naming
-/// `path` and the entry where a sum is not finite.
+/// By row and column; entries of the same place stay in the order in which they came.
+template <class Scalar>
+void sort_by_place(std::vector<MatrixEntry<Scalar>>& entries);
+
+/// As sort_by_place(), entries of the same place summed in their order. Throws InputError naming `path` and the entry
+/// where a sum is not finite.
 template <class Scalar>
 void sort_and_sum(const std::string& path, std::vector<MatrixEntry<Scalar>>& entries);
 
 /// Every entry must be the conjugate of the one across the diagonal, to rounding of the matrix: values that were
 /// computed differ by eps times its norm, however small they are themselves, so by 4 eps `frobenius_norm` at most.
 /// `rows` are the entries of this rank's range, `columns` the conjugate transpose of other ranks' rows in this rank's
-/// columns, both by sort_and_sum(). Throws InputError naming `path` and the first entry that is not.
+/// columns, both by row and column, one a place. Throws InputError naming `path` and the first entry that is not.
 template <class Scalar>
 void check_hermitian(const std::string& path, const std::vector<MatrixEntry<Scalar>>& rows,
                      const std::vector<MatrixEntry<Scalar>>& columns, const RowRange& range, double frobenius_norm);

@@ -16,6 +16,7 @@ struct NpyHeader {
   std::int64_t size;       ///< rows, and columns
   std::size_t data_begin;  ///< where the entries begin
 
+  bool operator==(const NpyHeader&) const = default;
   bool is_complex() const { return number == Number::complex64 || number == Number::complex128; }
 };
 

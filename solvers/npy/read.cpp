@@ -8,14 +8,12 @@
 #include <fstream>
 #include <limits>
 #include <memory>
-#include <numeric>
-#include <span>
-#include <vector>
 
 #include "solvers/checkpoint/checkpoint_file.hpp"
-#include "solvers/hermitian_entries.hpp"
+#include "solvers/entries_over_ranks.hpp"
 #include "solvers/is_finite.hpp"
 #include "solvers/npy/header.hpp"
+#include "solvers/same_file.hpp"
 
 namespace blockvec::solvers {
 namespace {
@@ -133,14 +131,9 @@ LocalMatrix<Scalar> read_as(const OpenedNpy& opened, const Communicator& communi
   result.rows = RowDistribution::uniform(opened.header.size, communicator);
   const RowRange range{result.rows.begin(), result.rows.end()};
   auto matrix = std::make_unique<NpyMatrix<T, Scalar>>(opened);
-  std::vector<double> norms(static_cast<std::size_t>(communicator.size()), 0.0);
-  norms[static_cast<std::size_t>(communicator.rank())] =
-      collectively(communicator, [&] { return matrix->norm(range); });
-  communicator.sum(std::span(norms));
-  const double norm =
-      std::accumulate(norms.begin(), norms.end(), 0.0, [](double x, double y) { return std::hypot(x, y); });
+  const double mine = collectively(communicator, [&] { return matrix->norm(range); });
+  const double norm = norm_over_ranks(opened.path, communicator, mine);
   collectively(communicator, [&] {
-    if (!std::isfinite(norm)) throw InputError(fmt::format("{}: the norm of the matrix overflows", opened.path));
     matrix->check_hermitian(range, norm);
     return true;
   });
@@ -158,6 +151,7 @@ bool is_npy(const std::string& path) {
 
 RealOrComplexMatrix read_npy(const std::string& path, const Communicator& communicator) {
   const OpenedNpy opened = collectively(communicator, [&] { return OpenedNpy(path); });
+  require_same_file(path, communicator, opened.header);
   switch (opened.header.number) {
     case NpyHeader::Number::float32:
       return read_as<float, double>(opened, communicator);

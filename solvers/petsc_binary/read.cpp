@@ -9,9 +9,9 @@
 #include <numeric>
 #include <vector>
 
-#include "solvers/hermitian_entries.hpp"
-#include "solvers/neighbour_counts.hpp"
+#include "solvers/entries_over_ranks.hpp"
 #include "solvers/petsc_binary/format.hpp"
+#include "solvers/same_file.hpp"
 
 namespace blockvec::solvers {
 namespace {
@@ -93,16 +93,10 @@ bool is_complex(const Opened& opened, const PetscPlaces& places, PetscScalar sca
   return scalar == PetscScalar::complex;
 }
 
-template <class Scalar>
-struct Entries {
-  std::vector<MatrixEntry<Scalar>> rows;      // of this rank
-  std::vector<MatrixEntry<Scalar>> mirrored;  // those in other ranks' columns, transposed, by rows
-  double norm = 0;
-};
-
 /// This rank's rows, whose entries begin with number `first`.
 template <class Scalar>
-Entries<Scalar> read_entries(const std::string& path, Opened& opened, const PetscPlaces& places, std::int64_t first) {
+std::vector<MatrixEntry<Scalar>> read_entries(const std::string& path, Opened& opened, const PetscPlaces& places,
+                                              std::int64_t first) {
   auto& [file, header, range, lengths] = opened;
   const auto count = static_cast<std::size_t>(opened.entries());
   expect_memory(path, count * (4 + sizeof(Scalar) + 2 * sizeof(MatrixEntry<Scalar>)));
@@ -110,8 +104,8 @@ Entries<Scalar> read_entries(const std::string& path, Opened& opened, const Pets
   std::vector<Scalar> values(count);
   file.read(places.column(first), std::span(columns));
   file.read(places.value<Scalar>(first), std::span(values));
-  Entries<Scalar> result;
-  result.rows.reserve(count);
+  std::vector<MatrixEntry<Scalar>> result;
+  result.reserve(count);
   std::size_t next = 0;
   for (std::int64_t row = range.begin; row < range.end; ++row) {
     const std::size_t end = next + static_cast<std::size_t>(lengths[static_cast<std::size_t>(row - range.begin)]);
@@ -126,47 +120,11 @@ Entries<Scalar> read_entries(const std::string& path, Opened& opened, const Pets
         file.fail(places.value<Scalar>(entry), fmt::format("the value {} in row {} and column {} is not finite",
                                                            value_text(values[next]), row, column));
       }
-      result.rows.push_back({row, column, values[next]});
+      result.push_back({row, column, values[next]});
     }
   }
-  sort_and_sum(path, result.rows);
-  for (const auto& [row, column, value] : result.rows) {
-    result.norm = std::hypot(result.norm, magnitude(value));
-    if (!range.contains(column)) result.mirrored.push_back({column, row, conjugate(value)});
-  }
-  sort_and_sum(path, result.mirrored);
+  sort_and_sum(path, result);
   return result;
-}
-
-/// Hands each entry to the rank that has its row. Collective.
-template <class Scalar>
-std::vector<MatrixEntry<Scalar>> sent_to_owners(const RowDistribution& rows, const Communicator& communicator,
-                                                std::vector<MatrixEntry<Scalar>>& entries) {
-  constexpr std::size_t bytes = sizeof(MatrixEntry<Scalar>);
-  std::vector<NeighbourCount> counts;
-  for (const MatrixEntry<Scalar>& entry : entries) {
-    const int owner = rows.owner(entry.row);
-    if (counts.empty() || counts.back().rank != owner) counts.push_back({owner, 0});
-    ++counts.back().count;
-  }
-  const std::vector<NeighbourCount> coming = exchange_counts(communicator, counts);
-  const auto messages = [](const std::vector<NeighbourCount>& neighbours, MatrixEntry<Scalar>* next) {
-    std::vector<Message> result;
-    for (const auto& [rank, count] : neighbours) {
-      result.push_back({rank, next, static_cast<std::size_t>(count) * bytes});
-      next += count;
-    }
-    return result;
-  };
-  auto received = collectively(communicator, [&] {
-    std::size_t count = 0;
-    for (const NeighbourCount& neighbour : coming) count += static_cast<std::size_t>(neighbour.count);
-    expect_memory("entries of other ranks", count * bytes);
-    return std::vector<MatrixEntry<Scalar>>(count);
-  });
-  communicator.exchange(messages(counts, entries.data()), messages(coming, received.data()));
-  communicator.barrier();  // a rank that finds fault with its rows must not meet others in the exchange
-  return received;
 }
 
 template <class Scalar>
@@ -175,18 +133,8 @@ LocalMatrix<Scalar> read_rows(const std::string& path, const Communicator& commu
   LocalMatrix<Scalar> result;
   result.rows = RowDistribution::uniform(places.size, communicator);
   auto entries = collectively(communicator, [&] { return read_entries<Scalar>(path, opened, places, first); });
-  std::vector<double> norms(static_cast<std::size_t>(communicator.size()), 0.0);
-  norms[static_cast<std::size_t>(communicator.rank())] = entries.norm;
-  communicator.sum(std::span(norms));
-  const double norm =
-      std::accumulate(norms.begin(), norms.end(), 0.0, [](double a, double b) { return std::hypot(a, b); });
-  auto columns = sent_to_owners(result.rows, communicator, entries.mirrored);
-  result.source = collectively(communicator, [&] {
-    if (!std::isfinite(norm)) throw InputError(fmt::format("{}: the norm of the matrix overflows", path));
-    sort_and_sum(path, columns);
-    check_hermitian(path, entries.rows, columns, opened.range, norm);
-    return std::make_unique<FileRows<Scalar>>(path, places.size, std::move(entries.rows));
-  });
+  require_hermitian(path, result.rows, communicator, entries);
+  result.source = std::make_unique<FileRows<Scalar>>(path, places.size, std::move(entries));
   return result;
 }
 
@@ -194,15 +142,13 @@ LocalMatrix<Scalar> read_rows(const std::string& path, const Communicator& commu
 
 RealOrComplexMatrix read_petsc_binary(const std::string& path, const Communicator& communicator, PetscScalar scalar) {
   Opened opened = collectively(communicator, [&] { return open_matrix(path, communicator); });
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(communicator.size()), 0);
-  counts[static_cast<std::size_t>(communicator.rank())] = opened.entries();
-  communicator.sum(std::span(counts));
-  const auto first = std::accumulate(counts.begin(), counts.begin() + communicator.rank(), std::int64_t{0});
-  const PetscPlaces places{opened.header.size, std::accumulate(counts.begin(), counts.end(), std::int64_t{0})};
+  require_same_file(path, communicator, std::array{opened.file.size(), opened.header.size, opened.header.entries});
+  const auto entries = RowDistribution::from_local_rows(opened.entries(), communicator);
+  const PetscPlaces places{opened.header.size, entries.global_rows()};
   if (collectively(communicator, [&] { return is_complex(opened, places, scalar); })) {
-    return read_rows<Complex<double>>(path, communicator, opened, places, first);
+    return read_rows<Complex<double>>(path, communicator, opened, places, entries.begin());
   }
-  return read_rows<double>(path, communicator, opened, places, first);
+  return read_rows<double>(path, communicator, opened, places, entries.begin());
 }
 
 }  // namespace blockvec::solvers

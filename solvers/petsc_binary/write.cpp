@@ -7,7 +7,6 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "solvers/hermitian_entries.hpp"
@@ -68,11 +67,9 @@ template <class Scalar>
 void write_petsc_binary(const std::string& path, const RowDistribution& rows, const RowSource<Scalar>& source,
                         const Communicator& communicator) {
   auto parts = collectively(communicator, [&] { return parts_of(path, rows, source); });
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(communicator.size()), 0);
-  counts[static_cast<std::size_t>(communicator.rank())] = std::ssize(parts.columns);
-  communicator.sum(std::span(counts));
-  const auto first = std::accumulate(counts.begin(), counts.begin() + communicator.rank(), std::int64_t{0});
-  const PetscPlaces places{source.size(), std::accumulate(counts.begin(), counts.end(), std::int64_t{0})};
+  const auto entries = RowDistribution::from_local_rows(std::ssize(parts.columns), communicator);
+  const std::int64_t first = entries.begin();
+  const PetscPlaces places{source.size(), entries.global_rows()};
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (places.size > most || places.entries >= most) {
     throw InputError(fmt::format("{}: a matrix of {} rows and {} entries does not fit into indices of 32 bits", path,

@@ -181,8 +181,15 @@ TEST_F(PetscBinary, JudgesHermitianByTheNorm) {
 
 TEST_F(PetscBinary, AFileThatOneRankCannotReadEndsAll) {
   write(petsc(real));
-  const std::string mine = communicator_.rank() == communicator_.size() - 1 ? path("missing") : path();
-  EXPECT_THROW(read_petsc_binary(mine, communicator_), InputError);
+  if (communicator_.rank() == 0) std::ofstream(path("smaller"), std::ios::binary) << petsc<double>({{7}});
+  communicator_.barrier();
+  for (int odd = 0; odd < communicator_.size(); ++odd) {
+    const auto mine = [&](const std::string& name) { return communicator_.rank() == odd ? path(name) : path(); };
+    EXPECT_THROW(read_petsc_binary(mine("missing"), communicator_), InputError);
+    if (communicator_.size() == 1) continue;
+    EXPECT_THROW(read_petsc_binary(mine("smaller"), communicator_), InputError);
+  }
+  expect_rows(read_petsc_binary(path(), communicator_), real);
   EXPECT_THROW(read_petsc_binary(folder_.string(), communicator_), InputError);
   EXPECT_THROW(read_matrix(path("missing"), communicator_), InputError);
 }

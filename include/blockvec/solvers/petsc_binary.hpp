@@ -25,7 +25,7 @@ bool is_petsc_binary(const std::string& path);
 /// times the Frobenius norm; to find out, each rank sends its entries in other ranks' columns to these. Entries that
 /// are given twice are summed. Memory: 24 bytes an entry of this rank (32 if complex), half as much again to read and
 /// sort them, and for a while the entries that it sends and receives. Collective: two sums of a word for each rank, two
-/// messages for each doubling of the ranks, one for each neighbour, five agreements. Throws InputError "FILE: at byte
+/// messages for each doubling of the ranks, one for each neighbour, ten small ones. Throws InputError "FILE: at byte
 /// OFFSET: ..." on every rank, if any rank finds fault with the file.
 RealOrComplexMatrix read_petsc_binary(const std::string& path, const Communicator& communicator,
                                       PetscScalar scalar = PetscScalar::by_file_size);
