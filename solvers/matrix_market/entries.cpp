@@ -2,8 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <blockvec/solvers/input_error.hpp>
-#include <cmath>
+#include <algorithm>
 
 namespace blockvec::solvers {
 namespace {
@@ -11,8 +10,6 @@ namespace {
 using Format = MatrixMarketHeader::Format;
 using Field = MatrixMarketHeader::Field;
 using Symmetry = MatrixMarketHeader::Symmetry;
-template <class Scalar>
-using Entry = MatrixEntry<Scalar>;
 
 template <class Scalar>
 Scalar read_value(MatrixMarketLines& lines, Field field) {
@@ -33,78 +30,81 @@ std::int64_t read_index(MatrixMarketLines& lines, std::string_view what, std::in
   return number - 1;
 }
 
-/// An entry of a symmetric or hermitian matrix, which must be Hermitian itself and in the triangle of those before.
+/// An entry of a symmetric or hermitian matrix, which must be Hermitian itself.
 template <class Scalar>
-void check_entry(const MatrixMarketLines& lines, Symmetry symmetry, const Entry<Scalar>& entry, int& triangle) {
-  const auto& [row, column, value] = entry;
-  const int side = row > column ? 1 : row < column ? -1 : 0;
-  if (side != 0 && triangle == -side) {
-    lines.fail(
-        fmt::format("entry ({}, {}) is in the other triangle than those before: of a symmetric or hermitian matrix "
-                    "only one is given",
-                    row + 1, column + 1));
-  }
-  if (side != 0) triangle = side;
+void check_entry(const MatrixMarketLines& lines, Symmetry symmetry, const MatrixEntry<Scalar>& entry) {
   if constexpr (ScalarTraits<Scalar>::is_complex) {
+    const auto& [row, column, value] = entry;
     if (symmetry == Symmetry::symmetric && value.imag() != 0) {
       lines.fail(fmt::format("entry ({}, {}) = {} makes this complex symmetric matrix not Hermitian", row + 1,
                              column + 1, value_text(value)));
     }
-    if (symmetry == Symmetry::hermitian && side == 0 && value.imag() != 0) {
+    if (symmetry == Symmetry::hermitian && row == column && value.imag() != 0) {
       lines.fail(fmt::format("the diagonal entry ({}, {}) = {} of a Hermitian matrix must be real", row + 1, column + 1,
                              value_text(value)));
     }
   }
 }
 
+struct Place {
+  std::int64_t row = 0, column = 0;
+};
+
+/// Where an array has entry `index`: by columns, which begin at the diagonal if it is symmetric or hermitian.
+Place place_in_array(const MatrixMarketHeader& header, std::int64_t index) {
+  if (index >= header.entries) return {};
+  const std::int64_t size = header.size;
+  if (header.symmetry == Symmetry::general) return {index % size, index / size};
+  const auto entries_before = [&](std::int64_t column) {
+    return static_cast<std::int64_t>(static_cast<__int128>(column) * (2 * size - column + 1) / 2);
+  };
+  std::int64_t column = 0;
+  for (std::int64_t end = size; end - column > 1;) {
+    const std::int64_t middle = column + (end - column) / 2;
+    (entries_before(middle) <= index ? column : end) = middle;
+  }
+  return {column + index - entries_before(column), column};
+}
+
 }  // namespace
 
 template <class Scalar>
-std::vector<MatrixEntry<Scalar>> read_entries(const std::string& path, MatrixMarketLines& lines,
-                                              const MatrixMarketHeader& header, const RowRange& range) {
-  std::vector<Entry<Scalar>> rows;
-  std::vector<Entry<Scalar>> columns;  // general matrices: what other ranks' rows say of this rank's
-  const bool is_general = header.symmetry == Symmetry::general;
-  int triangle = 0;  // of a symmetric file: the sign of row - column, once known
-  double frobenius_norm = 0;
-  std::int64_t row = 0;
-  std::int64_t column = 0;
-  for (std::int64_t index = 0; index < header.entries; ++index) {
+FileEntries<Scalar> read_entries(MatrixMarketLines& lines, const MatrixMarketHeader& header, std::int64_t begin,
+                                 std::int64_t end) {
+  FileEntries<Scalar> result;
+  const bool is_array = header.format == Format::array, is_general = header.symmetry == Symmetry::general;
+  Place place = is_array ? place_in_array(header, begin) : Place{};
+  auto& [row, column] = place;
+  for (std::int64_t index = begin; index < std::min(end, header.entries); ++index) {
     if (!lines.next_data_line()) lines.fail(fmt::format("the file ends after {} of {} entries", index, header.entries));
-    if (header.format == Format::coordinate) {
+    if (!is_array) {
       row = read_index(lines, "row", header.size);
       column = read_index(lines, "column", header.size);
     }
-    const Entry<Scalar> entry{row, column, read_value<Scalar>(lines, header.field)};
-    const Entry<Scalar> mirrored{column, row, conjugate(entry.value)};
+    const MatrixEntry<Scalar> entry{row, column, read_value<Scalar>(lines, header.field)};
     lines.expect_end();
-    if (range.contains(row)) append(rows, entry);
-    if (is_general) {
-      if (range.contains(column) && !range.contains(row)) append(columns, mirrored);
-      frobenius_norm = std::hypot(frobenius_norm, magnitude(entry.value));
-    } else {
-      check_entry(lines, header.symmetry, entry, triangle);
-      if (range.contains(column) && row != column) append(rows, mirrored);
+    append(result.entries, entry);
+    if (!is_general) {
+      check_entry(lines, header.symmetry, entry);
+      if (row != column) {
+        append(result.entries, {column, row, conjugate(entry.value)});
+        auto& first = result.first_below_and_above[row > column ? 0 : 1];
+        if (!first) first = {lines.line_number(), row, column};
+      }
     }
-    if (header.format == Format::array && ++row == header.size) {
+    if (is_array && ++row == header.size) {
       ++column;
       row = is_general ? 0 : column;
     }
   }
-  if (lines.next_data_line())
+  const bool goes_on = lines.next_data_line();  // also looks at what comes before, or at the end of this part
+  if (goes_on && end >= header.entries)
     lines.fail(fmt::format("there is more after the {} entries that were announced", header.entries));
-  sort_and_sum(path, rows);
-  if (is_general) {
-    if (!std::isfinite(frobenius_norm)) throw InputError(fmt::format("{}: the norm of the matrix overflows", path));
-    sort_and_sum(path, columns);
-    check_hermitian(path, rows, columns, range, frobenius_norm);
-  }
-  return rows;
+  return result;
 }
 
-template std::vector<MatrixEntry<double>> read_entries(const std::string&, MatrixMarketLines&,
-                                                       const MatrixMarketHeader&, const RowRange&);
-template std::vector<MatrixEntry<Complex<double>>> read_entries(const std::string&, MatrixMarketLines&,
-                                                                const MatrixMarketHeader&, const RowRange&);
+template FileEntries<double> read_entries(MatrixMarketLines&, const MatrixMarketHeader&, std::int64_t, std::int64_t);
+template FileEntries<Complex<double>> read_entries(MatrixMarketLines&, const MatrixMarketHeader&, std::int64_t,
+                                                   std::int64_t);
 
 }  // namespace blockvec::solvers

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "solvers/hermitian_entries.hpp"
@@ -9,12 +10,25 @@
 
 namespace blockvec::solvers {
 
-/// Reads what follows the header: the entries of `range`, by row and column, of a matrix that must be Hermitian
-/// (read_matrix_market says which ones are). Of a general matrix only what concerns `range` is looked at. double and
-/// Complex<double>, the latter for complex fields. Sends nothing. Throws InputError naming `path` and the line or the
-/// entry, OutOfMemoryError.
+/// An entry off the diagonal, and the line that it stands on.
+struct OffDiagonal {
+  std::int64_t line, row, column;
+};
+
+/// Some of a file's entries.
 template <class Scalar>
-std::vector<MatrixEntry<Scalar>> read_entries(const std::string& path, MatrixMarketLines& lines,
-                                              const MatrixMarketHeader& header, const RowRange& range);
+struct FileEntries {
+  /// In the order of the file. If it is symmetric or hermitian, the mirror image of an entry follows it.
+  std::vector<MatrixEntry<Scalar>> entries;
+  /// Of a symmetric or hermitian file: the first entry below the diagonal, and the first above.
+  std::array<std::optional<OffDiagonal>, 2> first_below_and_above;
+};
+
+/// Reads entries [begin, end) of the file; `lines` stand before entry `begin`. Where these are the last ones, nothing
+/// may follow. double and Complex<double>, the latter for complex fields. Sends nothing. Throws InputError naming the
+/// line, OutOfMemoryError.
+template <class Scalar>
+FileEntries<Scalar> read_entries(MatrixMarketLines& lines, const MatrixMarketHeader& header, std::int64_t begin,
+                                 std::int64_t end);
 
 }  // namespace blockvec::solvers

@@ -15,6 +15,8 @@ struct MatrixMarketHeader {
   Symmetry symmetry;
   std::int64_t size;     ///< rows, and columns
   std::int64_t entries;  ///< lines of entries
+
+  bool operator==(const MatrixMarketHeader&) const = default;
 };
 
 /// Reads up to the line of sizes. Words may be in any case. Throws InputError naming the line, also for what no

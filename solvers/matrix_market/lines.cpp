@@ -15,7 +15,6 @@
 namespace blockvec::solvers {
 namespace {
 
-constexpr std::size_t longest_line = std::size_t{1} << 16;
 constexpr std::string_view blanks = " \t";
 
 /// std::from_chars, which knows no plus sign. Whether the whole of `text` is a number is for status and end to say.
@@ -51,7 +50,17 @@ std::string shown(std::string_view text) {
   return text.size() > most ? result + "..." : result;
 }
 
-MatrixMarketLines::MatrixMarketLines(const std::string& path) : path_(path), buffer_(longest_line + 1) {
+std::string_view without_carriage_return(std::string_view line) {
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+bool is_data_line(std::string_view line) {
+  const std::size_t first = line.find_first_not_of(blanks);
+  return first != std::string_view::npos && line[first] != '%';
+}
+
+MatrixMarketLines::MatrixMarketLines(const std::string& path) : path_(path), buffer_(longest + 1) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) throw InputError(fmt::format("{}: is a directory", path));
   errno = 0;
@@ -61,8 +70,13 @@ MatrixMarketLines::MatrixMarketLines(const std::string& path) : path_(path), buf
   }
 }
 
-void MatrixMarketLines::fail(const std::string& message) const {
-  throw InputError(fmt::format("{}:{}: {}", path_, number_, message));
+MatrixMarketLines::MatrixMarketLines(std::string path, std::vector<char> text, std::int64_t before)
+    : path_(std::move(path)), buffer_(std::move(text)), end_(buffer_.size()), at_end_(true), number_(before) {}
+
+bool MatrixMarketLines::is_gzipped() const { return file_ && gzdirect(file_.get()) == 0; }
+
+void MatrixMarketLines::fail(std::int64_t line, const std::string& message) const {
+  throw InputError(fmt::format("{}:{}: {}", path_, line, message));
 }
 
 /// Reads on behind what is left, which moves to the front.
@@ -90,28 +104,32 @@ bool MatrixMarketLines::next_line() {
   std::size_t length = 0;  // of the line, as far as it is known
   bool ends = false;
   while (true) {
-    const char* const line = buffer_.data() + begin_;
-    const void* const line_feed = std::memchr(line + length, '\n', end_ - begin_ - length);
-    ends = line_feed != nullptr;
-    length = ends ? static_cast<std::size_t>(static_cast<const char*>(line_feed) - line) : end_ - begin_;
+    const std::string_view unread(buffer_.data() + begin_, end_ - begin_);
+    const std::size_t line_feed = unread.find('\n', length);
+    ends = line_feed != std::string_view::npos;
+    length = std::min(line_feed, unread.size());
+    if (length > longest) fail(fmt::format("the next line is longer than {} bytes", longest));
     if (ends || at_end_) break;
-    if (length > longest_line) fail(fmt::format("the next line is longer than {} bytes", longest_line));
     refill();
   }
   if (!ends && length == 0) return false;
-  rest_ = std::string_view(buffer_.data() + begin_, length);
-  begin_ += length + (ends ? 1 : 0);
+  rest_ = without_carriage_return(std::string_view(buffer_.data() + begin_, length));
+  const std::size_t taken = length + (ends ? 1 : 0);
+  begin_ += taken;
+  bytes_ += static_cast<std::int64_t>(taken);
   ++number_;
-  if (!rest_.empty() && rest_.back() == '\r') rest_.remove_suffix(1);
   return true;
 }
 
 bool MatrixMarketLines::next_data_line() {
   while (next_line()) {
-    const std::size_t first = rest_.find_first_not_of(blanks);
-    if (first != std::string_view::npos && rest_[first] != '%') return true;
+    if (is_data_line(rest_)) return true;
   }
   return false;
+}
+
+void MatrixMarketLines::skip_data_lines(std::int64_t count) {
+  while (count > 0 && next_data_line()) --count;
 }
 
 std::string_view MatrixMarketLines::word() {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <array>
 #include <blockvec/solvers/input_error.hpp>
 #include <blockvec/solvers/matrix_market.hpp>
 #include <cmath>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <locale>
+#include <optional>
 
 #include "problems/anderson.hpp"
 #include "problems/graphene.hpp"
@@ -95,15 +97,71 @@ void expect_same_after_writing(const RowSource<Scalar>& source, const std::strin
   }
 }
 
-template <class Scalar>
-RowEntries<Scalar> entries_of(const LocalMatrix<Scalar>& matrix, std::int64_t row) {
-  RowEntries<Scalar> entries;
-  matrix.source->append_row(row, entries);
-  return entries;
+/// The same bits, in the rows that this rank has of the first.
+void expect_same_rows(const RealOrComplexMatrix& first, const RealOrComplexMatrix& second) {
+  ASSERT_EQ(first.index(), second.index());
+  std::visit(
+      [&](const auto& a) {
+        const auto& b = std::get<std::decay_t<decltype(a)>>(second);
+        ASSERT_EQ(a.source->size(), b.source->size());
+        EXPECT_EQ(a.is_dense, b.is_dense);
+        for (std::int64_t row = a.rows.begin(); row < a.rows.end(); ++row) {
+          RowEntries<typename std::decay_t<decltype(*a.source)>::Scalar> in_a, in_b;
+          a.source->append_row(row, in_a);
+          b.source->append_row(row, in_b);
+          EXPECT_EQ(in_a.columns, in_b.columns) << row;
+          EXPECT_EQ(in_a.values, in_b.values) << row;
+        }
+      },
+      first);
+}
+
+/// Bytes that this process has read from files so far, where the system counts them.
+std::optional<std::int64_t> bytes_read() {
+  std::ifstream io("/proc/self/io");
+  std::string word;
+  std::int64_t bytes = 0;
+  return io >> word >> bytes && word == "rchar:" ? std::optional(bytes) : std::nullopt;
 }
 
 const std::string real_symmetric = "%%MatrixMarket matrix coordinate real symmetric\n";
 const std::string real_general = "%%MatrixMarket matrix coordinate real general\n";
+
+/// A matrix of five rows, each pair of entries perhaps several times, whose sums depend on the order.
+std::string coordinate_text(const std::string& kind, int count, const std::string& line_end) {
+  const auto has = [&](const char* word) { return kind.find(word) != std::string::npos; };
+  const bool is_general = has("general");
+  std::string result = "%%MatrixMarket matrix coordinate " + kind + line_end;
+  result += fmt::format("5 5 {}", is_general ? 2 * count : count);
+  const auto add = [&](unsigned row, unsigned column, const std::string& real, const std::string& imag) {
+    result += line_end + fmt::format("{} {}", row + 1, column + 1);
+    if (!has("pattern")) result += " " + real;
+    if (has("complex")) result += " " + imag;
+  };
+  auto state = static_cast<std::uint32_t>(count);
+  const auto below = [&](unsigned end) { return ((state = 1664525 * state + 1013904223) >> 16) % end; };
+  const auto value = [&]() -> std::string {
+    return has("integer") ? std::to_string(below(9)) : std::array{"1e16", "-1e16", "1e-1", "7", "0.3"}[below(5)];
+  };
+  for (int i = 0; i < count; ++i) {
+    const unsigned row = below(5), column = below(row + 1);
+    const std::string real = value(), imag = row == column ? "0" : value();
+    add(row, column, real, imag);
+    if (is_general) add(column, row, real, imag.front() == '-' ? imag.substr(1) : "-" + imag);
+  }
+  return result + (count % 2 == 0 ? line_end : "");
+}
+
+std::string array_text(const std::string& kind, int size, const std::string& line_end) {
+  std::string result = "%%MatrixMarket matrix array " + kind + line_end + fmt::format("{0} {0}", size);
+  for (int column = 0; column < size; ++column) {
+    for (int row = kind.find("general") != std::string::npos ? 0 : column; row < size; ++row) {
+      result += line_end + fmt::format("{}", row * column + 1);
+      if (kind.find("complex") != std::string::npos) result += fmt::format(" {}", row - column);
+    }
+  }
+  return result;
+}
 
 TEST_F(MatrixMarket, ReadsEveryFormat) {
   const std::vector<std::vector<double>> a{{2, -1, 0}, {-1, 3, 0.5}, {0, 0.5, 0}};
@@ -295,20 +353,10 @@ TEST_F(MatrixMarket, ReadsFilesOfOthers) {
     SCOPED_TRACE(file.path().string());
     std::ifstream stream(file.path(), std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-    const RealOrComplexMatrix packed = read(gzipped(text));
-    std::visit(
-        [&](const auto& plain) {
-          const auto& other = std::get<std::decay_t<decltype(plain)>>(packed);
-          ASSERT_EQ(other.source->size(), plain.source->size());
-          EXPECT_GT(plain.source->size(), 0);
-          for (std::int64_t row = plain.rows.begin(); row < plain.rows.end(); ++row) {
-            const auto a = entries_of(plain, row);
-            const auto b = entries_of(other, row);
-            EXPECT_EQ(a.columns, b.columns);
-            EXPECT_EQ(a.values, b.values);
-          }
-        },
-        read_matrix_market(file.path().string(), communicator_));
+    const RealOrComplexMatrix plain = read_matrix_market(file.path().string(), communicator_);
+    std::visit([](const auto& matrix) { EXPECT_GT(matrix.source->size(), 0); }, plain);
+    expect_same_rows(plain, read_matrix_market(file.path().string(), Communicator::self()));
+    expect_same_rows(plain, read(gzipped(text)));
   }
 }
 
@@ -326,10 +374,91 @@ TEST_F(MatrixMarket, NamesFilesThatCannotBeRead) {
 }
 
 TEST_F(MatrixMarket, AFileThatOneRankCannotReadEndsAll) {
-  const std::string mine = communicator_.rank() == communicator_.size() - 1 ? path("missing.mtx") : path("there.mtx");
-  if (communicator_.rank() == 0) std::ofstream(path("there.mtx")) << real_symmetric + "1 1 1\n1 1 1\n";
+  const std::string text = real_symmetric + "1 1 1\n1 1 1\n";
+  write(text);
+  if (communicator_.rank() == 0) {
+    std::ofstream(path("longer.mtx")) << text << "%";
+    std::ofstream(path("general.mtx")) << real_general + "1 1 1\n1 1 1  \n";  // as many bytes
+    std::ofstream(path("gzipped.mtx"), std::ios::binary) << gzipped(text);
+  }
   communicator_.barrier();
-  EXPECT_THROW(read_matrix_market(mine, communicator_), InputError);
+  for (int odd = 0; odd < communicator_.size(); ++odd) {
+    const auto mine = [&](const std::string& name) { return communicator_.rank() == odd ? name : path(); };
+    EXPECT_THROW(read_matrix_market(mine(path("missing.mtx")), communicator_), InputError);
+    EXPECT_THROW(read_matrix_market(mine(folder_.string()), communicator_), InputError);
+    if (communicator_.size() == 1) continue;
+    for (const char* const other : {"longer.mtx", "general.mtx", "gzipped.mtx"})
+      EXPECT_THROW(read_matrix_market(mine(path(other)), communicator_), InputError);
+  }
+  expect_rows<double>(read_matrix_market(path(), communicator_), {{1}});
+}
+
+// Ranks cut a file where its bytes say: within a comment, between CR and LF, with no line for some of them.
+TEST_F(MatrixMarket, IsTheSameOnAnyNumberOfRanks) {
+  const auto expect_same = [&](const std::string& text) {
+    const RealOrComplexMatrix matrix = read(text);
+    expect_same_rows(matrix, read_matrix_market(path(), Communicator::self()));
+    expect_same_rows(matrix, read(gzipped(text)));
+  };
+  const std::string line_ends[] = {"\n", "\r\n", "\n\n \t\r\n", "\n% " + std::string(997, 'c') + "\n"};
+  for (const std::string& line_end : line_ends) {
+    for (const char* const kind : {"real symmetric", "real general", "integer general", "pattern symmetric",
+                                   "pattern general", "complex hermitian", "complex general"}) {
+      for (int count = 0; count < 8; ++count) {
+        SCOPED_TRACE(coordinate_text(kind, count, line_end));
+        expect_same(coordinate_text(kind, count, line_end));
+        if (HasFailure()) return;
+      }
+    }
+    for (const char* const kind : {"real symmetric", "real general", "complex hermitian", "complex general"}) {
+      for (int size = 0; size < 5; ++size) {
+        SCOPED_TRACE(array_text(kind, size, line_end));
+        expect_same(array_text(kind, size, line_end));
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(MatrixMarket, NamesTheLineInEveryPart) {
+  constexpr int count = 9;
+  const auto text = [](int announced, int line, const std::string& wrong) {
+    std::string result = real_symmetric + fmt::format("3 3 {}\n", announced);
+    for (int i = 3; i < 3 + count; ++i) result += (i == line ? wrong : "2 1 4") + (i % 2 == 0 ? "\n" : "\n\n");
+    return result;
+  };
+  // Every second line is followed by a blank one.
+  const auto number = [](int line) { return line + (line - 2) / 2; };
+  for (int line = 3; line < 3 + count; ++line) {
+    EXPECT_EQ(message(text(count, line, "4 1 4")), fmt::format(":{}: row 4 is outside of 1 to 3", number(line)));
+    EXPECT_EQ(message(text(count, line, "2 1 nan")), fmt::format(":{}: the value \"nan\" is not finite", number(line)));
+    EXPECT_EQ(message(text(count, line, std::string(65537, '%'))),
+              fmt::format(":{}: the next line is longer than 65536 bytes", number(line) - 1));
+    EXPECT_EQ(message(text(line - 3, 0, "")),
+              fmt::format(":{}: there is more after the {} entries that were announced", number(line), line - 3));
+    EXPECT_EQ(message(text(count, line, "% no entry")),
+              fmt::format(":{}: the file ends after 8 of 9 entries", number(2 + count) + 1));
+    if (line == 3) continue;
+    EXPECT_EQ(message(text(count, line, "1 3 4")),
+              fmt::format(":{}: entry (1, 3) is in the other triangle than those before: of a symmetric or hermitian "
+                          "matrix only one is given",
+                          number(line)));
+  }
+}
+
+TEST_F(MatrixMarket, EachRankReadsItsPart) {
+  constexpr std::int64_t size = 100000, line_bytes = 64;
+  std::string text = real_symmetric + fmt::format("{0} {0} {0}\n", size);
+  for (std::int64_t i = size; i > 0; --i) text += fmt::format("{0} {0} {1:<{2}}\n", i, i, line_bytes - 16);
+  write(text);
+  const auto before = bytes_read();
+  const RealOrComplexMatrix matrix = read_matrix_market(path(), communicator_);
+  const auto after = bytes_read();
+  expect_same_rows(matrix, read_matrix_market(path(), Communicator::self()));
+  if (!before || !after) GTEST_SKIP() << "this system does not count what a process reads";
+  // Besides: what is read at once to see the header, and a buffer to find the end of the last line.
+  const std::int64_t more = 2 * (std::int64_t{1} << 16);
+  EXPECT_LE(*after - *before, std::ssize(text) / communicator_.size() + more);
 }
 
 TEST_F(MatrixMarket, WritesWhatItReads) {
