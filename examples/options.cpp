@@ -118,7 +118,7 @@ void check_combinations(const CLI::App& app, const ProgramOptions& options) {
 constexpr struct {
   const char* option;
   std::array<std::string_view, 4> methods;
-} method_options[] = {{"--target", {"interior"}},
+} method_options[] = {{"--target", {"interior", "jacobi-davidson"}},
                       {"--interval", {"interior"}},
                       {"--which", {"lanczos", "lobpcg", "jacobi-davidson", "chebyshev"}},
                       {"--block", {"lanczos", "jacobi-davidson", "interior"}},
@@ -163,6 +163,7 @@ void read_allowed_methods(const CLI::App& app, ProgramOptions& options) {
   options.traits.has_preconditioner = options.preconditioner != "none";
   std::vector<Method> methods{Method::lanczos, Method::lobpcg, Method::jacobi_davidson, Method::chebyshev};
   if (options.traits.is_inside) methods = {Method::interior};
+  if (options.target && app.count("--which") == 0) methods.push_back(Method::jacobi_davidson);
   for (const Method method : methods) {
     const bool takes_all = std::all_of(std::begin(method_options), std::end(method_options), [&](const auto& one) {
       return app.count(one.option) == 0 || takes(one.methods, solvers::name_of(method));
@@ -189,6 +190,9 @@ void check_method(const CLI::App& app, ProgramOptions& options) {
   }
   if (options.method == "interior" && (app.count("--target") > 0) == (app.count("--interval") > 0))
     throw CLI::ValidationError("--method interior takes one of --target and --interval");
+  if (options.target && app.count("--which") > 0) throw CLI::ValidationError("--target and --which exclude each other");
+  if (options.target && options.preconditioner != "none")
+    throw CLI::ValidationError("--preconditioner helps at an end of the spectrum, not near --target: leave it out");
   if (options.interval.size() == 2 && !(options.interval[0] < options.interval[1]))
     throw CLI::ValidationError("--interval takes its lower end and then its upper one");
   options.has_wanted = app.count("--nev") > 0;
@@ -219,7 +223,7 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
       ->group(group);
   app.add_option("--nev", lanczos.wanted, "eigenpairs wanted; with --interval the most that there is room for")
       ->group(group);
-  app.add_option("--target", options.target, "interior: the pairs nearest to this eigenvalue")
+  app.add_option("--target", options.target, "interior, jacobi-davidson: the pairs nearest to this eigenvalue")
       ->default_str("")
       ->group(group);
   app.add_option("--interval", options.interval, "interior: all pairs from this eigenvalue to that")

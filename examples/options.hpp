@@ -37,7 +37,7 @@ struct ProgramOptions {
   solvers::LanczosOptions lanczos;  ///< what the methods share, too
   bool has_block = false;           ///< whether lanczos.block was given
   bool has_wanted = false;          ///< whether lanczos.wanted was given
-  double target = 0;
+  std::optional<double> target;
   std::vector<double> interval;  ///< empty, or its ends
   std::int64_t guard = solvers::LobpcgOptions::automatic_guard;
   std::int64_t max_iterations = 1000;
@@ -62,6 +62,7 @@ struct ProgramOptions {
                                           .basis = lanczos.basis,
                                           .tolerance = lanczos.tolerance,
                                           .which = lanczos.which,
+                                          .target = target,
                                           .max_iterations = max_iterations,
                                           .seed = lanczos.seed,
                                           .orth = lanczos.orth,
@@ -70,7 +71,7 @@ struct ProgramOptions {
     return result;
   }
   solvers::InteriorOptions interior() const {
-    solvers::InteriorOptions result{.target = target,
+    solvers::InteriorOptions result{.target = target.value_or(0),
                                     .basis = lanczos.basis,
                                     .tolerance = lanczos.tolerance,
                                     .max_restarts = lanczos.max_restarts,

@@ -24,6 +24,7 @@ struct Rule {
 /// The first rule that holds and whose method is allowed counts. Measured: bench/results/cpu/auto_choice.csv.
 constexpr Rule rules[] = {
     {[](const ProblemTraits& p) { return p.is_inside; }, Method::interior, "pairs inside the spectrum are wanted"},
+    {[](const ProblemTraits& p) { return p.is_inside; }, Method::jacobi_davidson, "pairs near a target are wanted"},
     // Inner iterations on two columns take fewer words than all columns with their images under A and B do.
     {[](const ProblemTraits& p) { return p.has_preconditioner && p.has_b && !p.wants_wide_blocks; },
      Method::jacobi_davidson, "B and a preconditioner are given"},

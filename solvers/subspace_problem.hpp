@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "solvers/counted_operator.hpp"
+#include "solvers/refined_vectors.hpp"
 
 namespace blockvec::solvers {
 
@@ -104,12 +105,54 @@ class SubspaceProblem {
   /// Z_X, E being X's columns of S: orthonormal to rounding however small the gain is (Duersch et al. 2018,
   /// section 4.2).
   Small step(std::int64_t w, std::int64_t kept, std::span<const std::int64_t> active) {
-    const std::int64_t k = x(), p = p_, n = k + p + w;
-    const Small h = h_.block(0, n, 0, n);
+    const std::int64_t k = x(), n = k + p_ + w;
     fill_v();
-    const Small z = z_.block(0, n, 0, n);
-    solve(h, z);
+    solve(h_.block(0, n, 0, n), z_.block(0, n, 0, n));
     theta_.assign(row_.data(), row_.data() + kept);
+    const Small result = combine(k, w, kept, active), gains = h_.block(0, n - kept, 0, p_);
+    // P'^H A P' = Q^H diag(theta_Y) Q.
+    for (std::int64_t j = 0; j < p_; ++j) {
+      for (std::int64_t i = 0; i <= j; ++i) {
+        Scalar sum(0);
+        for (std::int64_t l = 0; l < n - kept; ++l)
+          sum += conjugate(at(gains, l, i)) * row_.data()[kept + l] * at(gains, l, j);
+        at(of_p_, i, j) = sum;
+      }
+    }
+    return result;
+  }
+
+  /// Where S^H A S and (A S)^H A S are to be put for step_near(), if S has so many columns.
+  Small projected(std::int64_t columns) const { return h_.block(0, columns, 0, columns); }
+  Small gram_of_images(std::int64_t columns) const { return gram_.block(0, columns, 0, columns); }
+
+  /// As start(), with k columns.
+  Small start_near(std::int64_t k, bool is_refined, std::int64_t lead) {
+    theta_.clear();
+    p_ = 0;
+    return step_near(k, k, {}, is_refined, lead);
+  }
+  /// As step(), but X' are vectors of the eigenvalues nearest to zero, inside the spectrum, and all small
+  /// matrices come anew: projected() and, for refined vectors, gram_of_images(). Of these the first
+  /// `lead` are parted by Rayleigh-Ritz; theta are Rayleigh quotients. Without it X' are Ritz vectors, nearest first.
+  Small step_near(std::int64_t w, std::int64_t kept, std::span<const std::int64_t> active, bool is_refined,
+                  std::int64_t lead) {
+    const std::int64_t k = x(), n = k + p_ + w;
+    const Small h = projected(n), z = z_.block(0, n, 0, n);
+    if (is_refined) {
+      nearest::refined_vectors(h, gram_of_images(n), lead, z);
+    } else {
+      orth::dense::set_identity(z);
+      nearest::rayleigh_ritz(h, z, 0, n);
+    }
+    theta_ = nearest::rayleigh_quotients(h, z.block(0, n, 0, kept));
+    return combine(k, w, kept, active);
+  }
+
+ private:
+  /// C of a step from Z, whose first columns are X'. Q stays in h_.
+  Small combine(std::int64_t k, std::int64_t w, std::int64_t kept, std::span<const std::int64_t> active) {
+    const std::int64_t p = p_, n = k + p + w;
     const std::int64_t rest = n - kept, gained = std::min<std::int64_t>(std::ssize(active), rest);
     // Z_Y^H E E^H Z_X for the active columns, in the place of C's last columns; Q overwrites it.
     const Small q = coefficients_.block(0, rest, kept, kept + gained);
@@ -123,15 +166,6 @@ class SubspaceProblem {
     p_ = orthonormalize(q);
     const Small gains = h_.block(0, rest, 0, p_);  // H is not needed any more
     orth::dense::copy(q.block(0, rest, 0, p_), gains);
-    // P'^H A P' = Q^H diag(theta_Y) Q.
-    for (std::int64_t j = 0; j < p_; ++j) {
-      for (std::int64_t i = 0; i <= j; ++i) {
-        Scalar sum(0);
-        for (std::int64_t l = 0; l < rest; ++l)
-          sum += conjugate(at(gains, l, i)) * row_.data()[kept + l] * at(gains, l, j);
-        at(of_p_, i, j) = sum;
-      }
-    }
     orth::dense::copy(z_.block(0, n, 0, kept), coefficients_.block(0, n, 0, kept));
     orth::dense::multiply(Scalar(1), z_.block(0, n, kept, n), false, gains, false, Scalar(0),
                           coefficients_.block(0, n, kept, kept + p_));
@@ -145,7 +179,6 @@ class SubspaceProblem {
     return result;
   }
 
- private:
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
   static Scalar& at(const Small& a, std::int64_t i, std::int64_t j) { return a.data()[i + j * a.ld()]; }
   static Scalar conjugate(Scalar value) {

@@ -27,8 +27,8 @@ void JacobiDavidsonSearch<Vector>::expand() {
   }
   if (!pencil_.trouble.empty()) return;
   if (w > 0) {
-    pencil_.apply_a(w_of(basis_, w), w_of(image_, w));
-    inner_product(subspace_of(basis_, w), w_of(image_, w), small_.image_of_w(w));
+    apply(w_of(basis_, w), w_of(b_images(), w), w_of(image_, w));
+    if (!is_near_) inner_product(subspace_of(basis_, w), w_of(image_, w), small_.image_of_w(w));
   }
   const std::int64_t columns = small_.x() + small_.p() + w;
   const bool restarts = columns + options_.block > options_.basis;
@@ -37,10 +37,12 @@ void JacobiDavidsonSearch<Vector>::expand() {
   std::vector<std::int64_t> previous(index(restarts ? std::min(options_.block, small_.x()) : 0));
   std::iota(previous.begin(), previous.end(), 0);
   const std::int64_t before = locked_.count(), after = beside() + w;
-  const auto c = small_.step(w, keeps, previous);
+  if (is_near_) project_all(columns);
+  const auto c =
+      is_near_ ? small_.step_near(w, keeps, previous, is_refined(), options_.block) : small_.step(w, keeps, previous);
   for_all([&](const Vector& all) { multiply_in_place(all.columns(before, after), c); });
   for (const Real theta : small_.theta()) {
-    if (!problem_.b) pencil_.norm_a = std::max(pencil_.norm_a, std::abs(theta));
+    if (!problem_.b) pencil_.norm_a = std::max(pencil_.norm_a, std::abs(original(theta)));
   }
 }
 
@@ -51,11 +53,14 @@ std::int64_t JacobiDavidsonSearch<Vector>::orthonormalize(std::int64_t w) {
                                 w_of(basis_, w), problem_.b ? w_of(b_image_, w) : Vector());
 }
 
-/// As far below the Ritz value as its eigenvalue may lie: a shift inside the spectrum would draw the column to what is
-/// near it there. A column that looks for more below the last wanted value is drawn to the lowest one.
+/// As far below the Ritz value, or as near to the target, as its eigenvalue may lie: a shift inside the spectrum would
+/// draw the column to what is near it there. A column that looks for more below the last wanted value is drawn to the
+/// lowest one, or to the target.
 template <class Vector>
 auto JacobiDavidsonSearch<Vector>::shift(std::int64_t j) const -> Real {
-  if (!looks_below(j)) return small_.theta()[index(j)] - margins_[index(j)];
+  const Real theta = small_.theta()[index(j)], margin = margins_[index(j)];
+  if (is_near_) return looks_below(j) ? Real(0) : std::copysign(std::max<Real>(0, std::abs(theta) - margin), theta);
+  if (!looks_below(j)) return theta - margin;
   return *std::min_element(locked_.values.begin(), locked_.values.end()) - static_cast<Real>(same());
 }
 
@@ -72,7 +77,7 @@ void JacobiDavidsonSearch<Vector>::solve_corrections(std::int64_t w) {
   std::vector<double> shifts;
   for (std::int64_t j = 0; j < w; ++j) {
     const double error = errors_[index(j)];
-    theta.push_back(shift(j));
+    theta.push_back(original(shift(j)));
     shifts.push_back(static_cast<double>(sign_ * theta.back()));
     share.push_back(static_cast<Real>(error > 0 ? std::max(0.1, 0.25 * options_.tolerance / error) : 1));
   }

@@ -17,8 +17,10 @@ Result<Vector> jacobi_davidson(const Problem<Vector>& problem, const JacobiDavid
                                const Observer& observer) {
   require_operands("jacobi_davidson", problem);
   const JacobiDavidsonOptions filled = checked(options, problem.a.rows().global_rows(), problem.deflation.width());
-  const auto solve = [&](const Problem<Vector>& own, const Observer& seen, double) {
-    return JacobiDavidsonSearch<Vector>(own, filled, seen).solve();
+  const auto solve = [&](const Problem<Vector>& own, const Observer& seen, double unit) {
+    JacobiDavidsonOptions in_units = filled;
+    if (filled.target) in_units.target = *filled.target / unit;
+    return JacobiDavidsonSearch<Vector>(own, in_units, seen).solve();
   };
   return solve_in_fitting_units(problem, observer, filled.seed, solve);
 }

@@ -8,13 +8,13 @@
 
 namespace blockvec::solvers {
 
-/// The numbers of the `most` lowest values, in order.
-template <class Real>
-std::vector<std::int64_t> lowest_first(const std::vector<Real>& values, std::int64_t most) {
+/// The numbers of the `most` values with the lowest ranks, in order.
+template <class Real, class Rank>
+std::vector<std::int64_t> lowest_first(const std::vector<Real>& values, std::int64_t most, const Rank& rank) {
   std::vector<std::int64_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return values[static_cast<std::size_t>(a)] < values[static_cast<std::size_t>(b)];
+    return rank(values[static_cast<std::size_t>(a)]) < rank(values[static_cast<std::size_t>(b)]);
   });
   order.resize(std::min(order.size(), static_cast<std::size_t>(most)));
   return order;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <blockvec/solvers/jacobi_davidson.hpp>
+#include <cmath>
 
 #include "solvers/option_checks.hpp"
 
@@ -18,6 +19,14 @@ JacobiDavidsonOptions checked(JacobiDavidsonOptions options, std::int64_t rows, 
   check.checkpoint(options.checkpoint);
   if (options.inner_steps < 1) check.refuse(fmt::format("there is at least 1 inner step, not {}", options.inner_steps));
   options.block = std::min(options.block, left);
+  if (options.target) {
+    if (!std::isfinite(*options.target))
+      check.refuse(fmt::format("the target must be a number, not {}", *options.target));
+    options.which = Which::smallest;
+    if (options.basis == 0)
+      options.basis = std::max<std::int64_t>({60, 2 * options.wanted + 12 * options.block, 2 * options.kept});
+    if (options.kept == 0) options.kept = std::max(options.basis * 3 / 5, options.block);
+  }
   if (options.kept == 0) options.kept = options.wanted + options.block + 2;
   if (options.basis == 0) options.basis = std::max<std::int64_t>(10, options.kept + 6 * options.block);
   if (options.kept < options.block) {

@@ -44,7 +44,7 @@ void JacobiDavidsonSearch<Vector>::measure_residuals() {
       longest_ = std::max(longest_, length_of_x);
       residuals_.push_back(static_cast<double>(length));
       margins_.push_back(length * length_of_x);
-      errors_.push_back(pencil_.backward_error(length, small_.theta()[index(begin) + j], length_of_x));
+      errors_.push_back(pencil_.backward_error(length, original(small_.theta()[index(begin) + j]), length_of_x));
       if (!std::isfinite(errors_.back())) throw NotFiniteError("jacobi_davidson: a residual is not finite");
     }
   }
@@ -63,7 +63,7 @@ bool JacobiDavidsonSearch<Vector>::lock() {
   const std::int64_t most = std::min(to_find(), std::ssize(errors_));
   while (count < most && errors_[index(count)] <= options_.tolerance / 2) {
     const Real value = small_.theta()[index(count)];
-    if (locked_.count() >= options_.wanted && !(value < last_wanted())) break;
+    if (locked_.count() >= options_.wanted && !(rank(value) < rank(last_wanted()))) break;
     locked_.add(value, residuals_[index(count)]);
     ++count;
   }
@@ -84,7 +84,9 @@ void JacobiDavidsonSearch<Vector>::observe() {
   for (const double residual : residuals_) {
     if (std::ssize(residuals) < options_.wanted) residuals.push_back(residual);
   }
-  Step step = look_at_pairs(sign_, std::span<const Real>(locked_.values).first(found), std::move(residuals));
+  std::vector<Real> values;
+  for (std::size_t i = 0; i < found; ++i) values.push_back(original(locked_.values[i]));
+  Step step = look_at_pairs(sign_, std::span<const Real>(values), std::move(residuals));
   step.applications = pencil_.applications();
   course_.see(std::move(step), error_, options_.wanted);
 }

@@ -16,7 +16,7 @@ std::vector<std::int64_t> JacobiDavidsonSearch<Vector>::lowest_known() const {
   const std::int64_t missing = std::max<std::int64_t>(0, options_.wanted - locked_.count());
   std::vector<Real> values(locked_.values);
   values.insert(values.end(), small_.theta().begin(), small_.theta().begin() + std::min(small_.x(), missing));
-  return lowest_first(values, options_.wanted);
+  return lowest_first(values, options_.wanted, [this](Real value) { return rank(value); });
 }
 
 /// These columns come to the front of the basis, in this order.
@@ -45,12 +45,12 @@ double JacobiDavidsonSearch<Vector>::known_residual(std::int64_t column) const {
 template <class Vector>
 bool JacobiDavidsonSearch<Vector>::is_last_level_cut() const {
   if (options_.wanted == pencil_.dimensions()) return false;
-  const auto last = static_cast<double>(last_wanted());
+  const auto last = static_cast<double>(rank(last_wanted()));
   const auto alike = std::count_if(locked_.values.begin(), locked_.values.end(),
-                                   [&](Real value) { return static_cast<double>(value) <= last + same(); });
+                                   [&](Real value) { return static_cast<double>(rank(value)) <= last + same(); });
   if (alike > options_.wanted) return true;
   if (small_.x() == 0 || errors_.empty()) return true;  // nobody has looked
-  return static_cast<double>(small_.theta().front()) - next_error() <= last + same();
+  return static_cast<double>(rank(small_.theta().front())) - next_error() <= last + same();
 }
 
 /// The wanted pairs, with residuals recomputed from A and B. The basis is of no further use but for these.

@@ -19,9 +19,11 @@
 
 namespace blockvec::solvers {
 
-/// The outer loop of block Jacobi-Davidson. Tall data: [locked X P W] side by side with their images under sign * A,
-/// and under B where there is one; X are all Ritz vectors of the basis, P previous directions after a restart, W the
-/// newest corrections. The constructor allocates what the search needs.
+/// The outer loop of block Jacobi-Davidson. Tall data: [locked X P W] side by side with their images under sign * A -
+/// target B, and under B where there is one; X are all Ritz vectors of the basis, P previous directions after a
+/// restart, W the newest corrections. All values are those of this pencil: the lowest ones are wanted, or near a target
+/// those nearest to zero, of which X are refined vectors (SubspaceProblem::step_near). At an end of the spectrum the
+/// target is zero. The constructor allocates what the search needs.
 template <class Vector>
 class JacobiDavidsonSearch {
  public:
@@ -34,6 +36,8 @@ class JacobiDavidsonSearch {
   JacobiDavidsonSearch(const Problem<Vector>& problem, const JacobiDavidsonOptions& options, const Observer& observer)
       : problem_(problem),
         options_(options),
+        is_near_(options.target.has_value()),
+        target_(static_cast<Real>(options.target.value_or(0))),
         sign_(options.which == Which::smallest ? Real(1) : Real(-1)),
         pencil_("jacobi_davidson", problem, sign_, options.orth),
         uses_preconditioner_(static_cast<bool>(problem.precondition)),
@@ -91,7 +95,7 @@ class JacobiDavidsonSearch {
     if (locked_.count() < options_.wanted) return false;
     if (small_.x() == 0 || locked_.count() == locked_at_most()) return true;
     if (looks_for_copies_ && errors_.empty()) return false;  // that look has only begun
-    const double above = static_cast<double>(small_.theta().front()) - static_cast<double>(last_wanted());
+    const double above = static_cast<double>(next_rank()) - static_cast<double>(rank(last_wanted()));
     if (!looks_for_copies_) return above >= -same();  // another search looks for more
     // A column that is on its way down may look like an eigenvector of a higher level for a while.
     const double settled = eigenvalue_error_of(std::sqrt(options_.tolerance));
@@ -99,28 +103,37 @@ class JacobiDavidsonSearch {
   }
   /// A few pairs more than wanted have room: of those that come to light late, some are lower than others.
   std::int64_t locked_at_most() const { return std::min(options_.wanted + 2 * options_.block, pencil_.dimensions()); }
-  /// The highest of the wanted values that are locked.
-  Real last_wanted() const {
-    std::vector<Real> sorted(locked_.values);
-    std::nth_element(sorted.begin(), sorted.begin() + (options_.wanted - 1), sorted.end());
-    return sorted[index(options_.wanted - 1)];
+  /// What is wanted has the lowest ranks.
+  Real rank(Real value) const { return is_near_ ? std::abs(value) : value; }
+  /// Of the first of X. Before a vector has converged, its Rayleigh quotient may lie anywhere around the target.
+  Real next_rank() const {
+    const Real theta = small_.theta().front();
+    return is_near_ ? std::hypot(theta, margins_.empty() ? Real(0) : margins_.front()) : theta;
   }
-  /// How far below the first of X its eigenvalue may lie.
+  /// Of the pencil A, B.
+  Real original(Real value) const { return value + target_; }
+  /// The last one of the wanted values that are locked.
+  Real last_wanted() const {
+    const auto order = lowest_first(locked_.values, options_.wanted, [this](Real value) { return rank(value); });
+    return locked_.values[index(order.back())];
+  }
+  /// By how much the rank of the first of X may be lower than it seems.
   double next_error() const { return margins_.empty() ? 0 : static_cast<double>(margins_.front()); }
   /// Whether the column of X may still be a lower pair in disguise.
   bool looks_below(std::int64_t j) const {
-    return looks_for_copies_ && j == 0 && small_.theta()[index(j)] > last_wanted();
+    return looks_for_copies_ && j == 0 && rank(small_.theta()[index(j)]) > rank(last_wanted());
   }
   /// Two eigenvalues this close count as one.
   double same() const { return eigenvalue_error_of(10 * options_.tolerance); }
   /// How far an eigenvalue of the wanted end may be off with this backward error.
   double eigenvalue_error_of(double backward_error) const {
     Real largest = 0;
-    for (const Real value : locked_.values) largest = std::max(largest, std::abs(value));
+    for (const Real value : locked_.values) largest = std::max(largest, std::abs(original(value)));
     return static_cast<double>(pencil_.eigenvalue_error_of(backward_error, largest, longest_));
   }
   static CheckpointHeader own_steering(const JacobiDavidsonOptions& options) {
-    return {{"block", fmt::format("{}", options.block)},
+    return {{"place in the spectrum", options.target ? fmt::format("near {}", *options.target) : "an end"},
+            {"block", fmt::format("{}", options.block)},
             {"basis", fmt::format("{} columns, {} kept", options.basis, options.kept)},
             {"inner steps", fmt::format("{}", options.inner_steps)}};
   }
@@ -174,11 +187,33 @@ class JacobiDavidsonSearch {
 
   /// X's first k columns, which are orthonormal, become Ritz vectors. No P.
   void rayleigh_ritz(std::int64_t k) {
-    pencil_.apply_a(x_of(basis_, k), x_of(image_, k));
-    const SmallMatrix<Scalar> g(context(), k, k);
-    inner_product(x_of(basis_, k), x_of(image_, k), g);
-    const auto z = small_.start(g);
+    apply(x_of(basis_, k), x_of(b_images(), k), x_of(image_, k));
+    SmallMatrix<Scalar> z;
+    if (is_near_) {
+      project_all(k);
+      z = small_.start_near(k, is_refined(), options_.block);
+    } else {
+      const SmallMatrix<Scalar> g(context(), k, k);
+      inner_product(x_of(basis_, k), x_of(image_, k), g);
+      z = small_.start(g);
+    }
     for_all([&](const Vector& all) { multiply_in_place(x_of(all, k), z); });
+  }
+
+  /// Y = (sign * A - target B) X, with B X at hand.
+  void apply(const Vector& x, const Vector& bx, const Vector& y) {
+    pencil_.apply_a(x, y);
+    if (target_ != 0) axpby(Scalar(-target_), bx, Scalar(1), y);
+  }
+  /// With a B singular vectors are no eigenvectors: these are of B^-1 A, in the inner product of B.
+  bool is_refined() const { return is_near_ && !problem_.b; }
+  /// The small matrices of a step near a target, of so many columns behind the locked ones. One reduction.
+  void project_all(std::int64_t columns) {
+    const auto part = [&](const Vector& all) { return all.columns(locked_.count(), locked_.count() + columns); };
+    InnerProducts<Scalar, Layout, Space> products(context());
+    products.add(part(basis_), part(image_), small_.projected(columns));
+    if (is_refined()) products.add(part(image_), part(image_), small_.gram_of_images(columns));
+    products.reduce();
   }
 
   /// X becomes as many orthonormal columns as a restart keeps: `near` and random ones, as Ritz vectors.
@@ -232,7 +267,8 @@ class JacobiDavidsonSearch {
 
   Problem<Vector> problem_;
   JacobiDavidsonOptions options_;
-  Real sign_;
+  bool is_near_;
+  Real target_, sign_;
   Pencil<Vector> pencil_;
   bool uses_preconditioner_;
   std::int64_t preconditionings_ = 0;

@@ -178,12 +178,14 @@ def main():
         run("--problem", "laplacian", "--grid", 9, 9, 9, "--nev", 8, "--method", "chebyshev", "--json", out)
         check(out, laplacian(9, 9, 9))
         exact = sorted(laplacian(9, 9, 9))
-        near = run("--problem", "laplacian", "--grid", 9, 9, 9, "--nev", 5, "--target", 4.1, "--json", out).stdout
-        assert "method: interior, since pairs inside the spectrum are wanted" in near, near
-        with open(out) as file:
-            found = json.load(file)["eigenvalues"]
         nearest = sorted(exact, key=lambda value: abs(value - 4.1))[:5]
-        assert max(abs(abs(a - 4.1) - abs(b - 4.1)) for a, b in zip(found, nearest)) < 1e-7, (found, nearest)
+        for option in [], ["--method", "jacobi-davidson"]:
+            near = run("--problem", "laplacian", "--grid", 9, 9, 9, "--nev", 5, "--target", 4.1, *option, "--json", out)
+            said = "method: interior, since pairs inside the spectrum are wanted" in near.stdout
+            assert said is (option == []), near.stdout
+            with open(out) as file:
+                found = json.load(file)["eigenvalues"]
+            assert max(abs(abs(a - 4.1) - abs(b - 4.1)) for a, b in zip(found, nearest)) < 1e-7, (found, nearest)
         run("--problem", "laplacian", "--grid", 9, 9, 9, "--interval", 3.9, 4.3, "--json", out)
         with open(out) as file:
             found = json.load(file)["eigenvalues"]
@@ -198,6 +200,7 @@ def main():
         chosen = "lobpcg, since" if LAUNCHER else "jacobi-davidson, since B and"
         assert f"method: {chosen} a preconditioner " in run(*pair, "--preconditioner", "jacobi").stdout
         assert "method: jacobi-davidson, since" in run(*pair, "--block", 2).stdout
+        assert "method: jacobi-davidson, since pairs near" in run(*pair, "--target", 2).stdout
         for method in ("lobpcg", "jacobi-davidson", "chebyshev"):
             run(*pair, "--method", method)
             with open(out) as file:
@@ -238,6 +241,8 @@ def main():
             (["--interval", 2, 1], "--interval takes its lower end and then its upper one"),
             (["--target", 3, "--which", "largest"], "--which is no option of --method interior"),
             (["--target", 3, "--nev", 0], "0 eigenpairs"),
+            (["--target", 3, "--which", "largest", "--method", "jacobi-davidson"], "--target and --which exclude each other"),
+            (["--target", 3, "--preconditioner", "jacobi"], "not near --target: leave it out"),
             (["--preconditioner", "block-jacobi:0"], "block-jacobi[:SIZE] with 1 to 1024 rows"),
             (["--preconditioner", "jacobi:4"], "not jacobi:4"),
             (["--problem", "laplacian", "--matrix-free"], "--matrix-free is no option of --problem laplacian"),

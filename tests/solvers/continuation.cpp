@@ -129,6 +129,7 @@ class InteriorContinuation : public OnGrid {};
 TEST_F(InteriorContinuation, HasTheSameBits) {
   expect_continues<Interior, Host>({a_}, Interior::with(6));
   expect_continues<Interior, Host>({a_}, {.interval = Interval{0.4, 0.62}});
+  expect_continues<JacobiDavidson, Host>({a_}, {.wanted = 4, .target = 0.7});
 }
 
 }  // namespace
