@@ -107,7 +107,8 @@ int solve_pair(Operator& a, RunSummary run, const Source& source, ProgramOptions
     options.traits.has_inverse_b = mass && solvers::is_diagonal(communicator, a.rows(), *mass);
     options.traits.wants_wide_blocks = options.is_on_gpu() || communicator.size() > 1;
     options.choose_method();
-    if (mass && options.method == "chebyshev") problem.inverse_b = solvers::inverse_of_diagonal(diagonal(*mass));
+    if (mass && (options.method == "chebyshev" || options.method == "interior"))
+      problem.inverse_b = solvers::inverse_of_diagonal(diagonal(*mass));
     if (options.preconditioner == "jacobi") {
       problem.precondition =
           solvers::jacobi_preconditioner(diagonal(source), mass ? diagonal(*mass) : Vector(), options.lanczos.which);

@@ -125,7 +125,7 @@ constexpr struct {
                       {"--basis", {"lanczos", "jacobi-davidson", "interior"}},
                       {"--filter", {"lanczos"}},
                       {"--max-restarts", {"lanczos", "interior"}},
-                      {"--mass", {"lobpcg", "jacobi-davidson", "chebyshev"}},
+                      {"--mass", {"lobpcg", "jacobi-davidson", "chebyshev", "interior"}},
                       {"--preconditioner", {"lobpcg", "jacobi-davidson"}},
                       {"--guard", {"lobpcg"}},
                       {"--max-iterations", {"lobpcg", "jacobi-davidson", "chebyshev"}}};

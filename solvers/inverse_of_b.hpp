@@ -15,8 +15,8 @@
 namespace blockvec::solvers {
 
 /// D ~ B^-1 from products with B and the problem's own approximation M of B^-1: Chebyshev's semi-iteration for M B,
-/// with so many steps that ||I - D B|| is small in the norm of B. A fixed polynomial, so D is linear, Hermitian and
-/// positive definite, and takes no reductions. Source: Saad 2003, Iterative Methods for Sparse Linear Systems,
+/// with so many steps that ||I - D B|| is small enough in the norm of B. A fixed polynomial, so D is linear, Hermitian
+/// and positive definite, and takes no reductions. Source: Saad 2003, Iterative Methods for Sparse Linear Systems,
 /// algorithm 12.1.
 template <class Vector>
 class InverseOfB {
@@ -26,8 +26,10 @@ class InverseOfB {
 
   /// A short Lanczos recurrence tells the ends of M B's spectrum. Throws Error where M shows not to be positive
   /// definite, InputError where M B has a condition that would take more than 400 steps. Cost: 30 products of B and M
-  /// with a column. `solver` is named in errors; `pencil` must outlive this.
-  InverseOfB(const std::string& solver, const Pencil<Vector>& pencil, const Vector& model, std::uint64_t seed)
+  /// with a column. `aim`: what the error is to be, as far as rounding allows. `solver` is named in errors; `pencil`
+  /// must outlive this.
+  InverseOfB(const std::string& solver, const Pencil<Vector>& pencil, const Vector& model, std::uint64_t seed,
+             Real aim = for_filters)
       : pencil_(pencil) {
     constexpr std::int64_t lanczos_steps = 30;
     const auto apply_b = [&](const Vector& x, const Vector& y) { pencil.apply_b(x, y); };
@@ -46,7 +48,7 @@ class InverseOfB {
       if (++steps_ <= most_steps) continue;
       throw InputError(
           fmt::format("{}: B is too far from its approximate inverse, which has a condition of {:.1e} with it: give a "
-                      "better Problem::inverse_b, or take lobpcg, which needs none",
+                      "better Problem::inverse_b, or take lobpcg or jacobi_davidson, which need none",
                       solver, static_cast<double>(high / low)));
     }
   }
@@ -86,8 +88,8 @@ class InverseOfB {
   }
 
  private:
-  /// What a filter can gain at most: smaller errors cost more products with B for each of A.
-  static constexpr Real aim = Real(1e-2);
+  /// What a filter on residuals can gain at most: smaller errors cost more products with B for each of A.
+  static constexpr Real for_filters = Real(1e-2);
   static constexpr int most_steps = 400;
 
   const Pencil<Vector>& pencil_;

@@ -23,6 +23,9 @@ struct Rule {
 
 /// The first rule that holds and whose method is allowed counts. Measured: bench/results/cpu/auto_choice.csv.
 constexpr Rule rules[] = {
+    // Filters of B^-1 A take many products with B for each one with A, Jacobi-Davidson takes one.
+    {[](const ProblemTraits& p) { return p.is_inside && p.has_b && !p.has_inverse_b; }, Method::jacobi_davidson,
+     "pairs near a target are wanted, and B is not diagonal"},
     {[](const ProblemTraits& p) { return p.is_inside; }, Method::interior, "pairs inside the spectrum are wanted"},
     {[](const ProblemTraits& p) { return p.is_inside; }, Method::jacobi_davidson, "pairs near a target are wanted"},
     // Inner iterations on two columns take fewer words than all columns with their images under A and B do.

@@ -139,6 +139,39 @@ class Pencil {
   /// The pairs in X, B-orthonormal columns: Rayleigh quotients of A, residuals and loss of orthogonality, all anew.
   /// Returns whether all backward errors are at most `tolerance`. One application of A and B, three reductions.
   bool measure(const Vector& x, double tolerance, Result<Vector>& result) {
+    const bool is_right = x.width() == 0 || measure_columns(x, tolerance, result);
+    result.vectors = x;
+    result.norm_estimate = static_cast<double>(norm_a);
+    if (has_b()) result.norm_estimate_b = static_cast<double>(norm_b);
+    result.applications = applications_;
+    result.applications_b = applications_b_;
+    return is_right;
+  }
+
+  /// Takes in what a block was made orthonormal with, here or elsewhere; returns its rank.
+  std::int64_t see(const orth::Result& result) {
+    if (!result.orthonormal) trouble = result.describe();
+    return result.rank;
+  }
+
+  std::int64_t applications() const { return applications_; }
+  /// Of A itself, to so many columns, elsewhere.
+  void count_applications(std::int64_t columns) { applications_ += columns; }
+
+  /// What a checkpoint keeps (state_archive.hpp).
+  template <class Archive>
+  void state(Archive& archive) {
+    std::int64_t draws[] = {replacing_.draws(), dropping_.draws()};
+    archive(applications_, applications_b_, norm_a, norm_b, draws[0], draws[1]);
+    replacing_.set_draws(draws[0]);
+    dropping_.set_draws(draws[1]);
+  }
+
+  Real norm_a = 0, norm_b = 0;  ///< estimates from below
+  std::string trouble;          ///< why a block could not be made orthonormal, or empty
+
+ private:
+  bool measure_columns(const Vector& x, double tolerance, Result<Vector>& result) {
     const std::int64_t width = x.width();
     const auto n = static_cast<std::size_t>(width);
     WorkspaceScope<Space> scope(context());
@@ -175,37 +208,8 @@ class Pencil {
     for (std::size_t j = 0; j < n; ++j) g(j, j) -= Scalar(1);
     result.orthogonality_loss =
         static_cast<double>(orth::dense::frobenius_norm(SmallMatrix<Scalar, Kokkos::HostSpace>(context(), g)));
-    result.vectors = x;
-    result.norm_estimate = static_cast<double>(norm_a);
-    if (has_b()) result.norm_estimate_b = static_cast<double>(norm_b);
-    result.applications = applications_;
-    result.applications_b = applications_b_;
     return is_right;
   }
-
-  /// Takes in what a block was made orthonormal with, here or elsewhere; returns its rank.
-  std::int64_t see(const orth::Result& result) {
-    if (!result.orthonormal) trouble = result.describe();
-    return result.rank;
-  }
-
-  std::int64_t applications() const { return applications_; }
-  /// Of A itself, to so many columns, elsewhere.
-  void count_applications(std::int64_t columns) { applications_ += columns; }
-
-  /// What a checkpoint keeps (state_archive.hpp).
-  template <class Archive>
-  void state(Archive& archive) {
-    std::int64_t draws[] = {replacing_.draws(), dropping_.draws()};
-    archive(applications_, applications_b_, norm_a, norm_b, draws[0], draws[1]);
-    replacing_.set_draws(draws[0]);
-    dropping_.set_draws(draws[1]);
-  }
-
-  Real norm_a = 0, norm_b = 0;  ///< estimates from below
-  std::string trouble;          ///< why a block could not be made orthonormal, or empty
-
- private:
   static orth::Options with(orth::Options options, orth::Deficiency deficiency) {
     options.deficiency = deficiency;
     return options;

@@ -16,24 +16,23 @@ Result<Vector> interior_lanczos(const Problem<Vector>& problem, const InteriorOp
   using Search = InteriorSearch<Vector>;
   using Real = typename Search::Real;
   require_operands("interior_lanczos", problem);
-  if (problem.b) throw InputError("interior_lanczos: it solves A x = theta x alone, and a B was given");
   const auto& rows = problem.a.rows();
-  const Vector deflation = orthonormal_copy(problem.deflation, options.orth);
-  const auto filled_for = [&](const InteriorOptions& own, std::int64_t expected) {
-    return checked(own, expected, is_host_space<typename Vector::Space> ? 2 : 4, rows.global_rows(), deflation.width());
+  const auto filled_for = [&](const InteriorOptions& own, std::int64_t expected, std::int64_t deflated) {
+    return checked(own, expected, is_host_space<typename Vector::Space> ? 2 : 4, rows.global_rows(), deflated);
   };
-  (void)filled_for(options, 0);
+  (void)filled_for(options, 0, 0);
   const auto solve = [&](const Problem<Vector>& own, const Observer& seen, double unit) {
     InteriorOptions in_units = options;
     in_units.target /= unit;
     if (options.interval) in_units.interval = {options.interval->from / unit, options.interval->to / unit};
-    const Vector model(own.a.context(), rows, 1, "model");
-    const SpectrumLook<Real> look = look_at_spectrum(own.a, Real(1), model, options.seed);
+    InteriorPencil<Vector> pencil(own, options);
+    const SpectrumLook<Real>& look = pencil.spectrum;
     const auto& interval = in_units.interval;
     const Real reach = interval ? static_cast<Real>(interval->to / 2 - interval->from / 2) : 0;
     const Real expected = look.count_within(reach, Search::target_of(in_units), rows.global_rows());
-    return Search(own, deflation, filled_for(in_units, static_cast<std::int64_t>(std::ceil(expected))), look, seen)
-        .solve();
+    const InteriorOptions filled =
+        filled_for(in_units, static_cast<std::int64_t>(std::ceil(expected)), pencil.deflation().width());
+    return Search(own, pencil, filled, seen).solve();
   };
   return solve_in_fitting_units(problem, observer, options.seed, solve);
 }

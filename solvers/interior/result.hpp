@@ -16,11 +16,11 @@ void InteriorSearch<Vector>::observe() {
   Step step;
   step.restart = restarts_;
   step.converged = options_.interval ? locked() : std::min(locked(), options_.wanted);
-  step.applications = applications_;
+  step.applications = pencil_.applications();
   step.filter_degree = transform_.degree();
-  for (std::int64_t i = 0; i < step.converged; ++i) step.residuals.push_back(static_cast<double>(tolerance() / 2));
+  for (std::int64_t i = 0; i < step.converged; ++i) step.residuals.push_back(pencil_.residual_of_a(tolerance() / 2));
   for (std::int64_t i = 0; i < std::min(missing(), space_.active()); ++i)
-    step.residuals.push_back(static_cast<double>(std::min(estimate(i), 2 * norm_)));
+    step.residuals.push_back(pencil_.residual_of_a(std::min(estimate(i), 2 * norm_)));
   journal_.see(std::move(step));
 }
 
@@ -35,7 +35,7 @@ std::int64_t InteriorSearch<Vector>::choose_pairs() {
   const auto g = SmallMatrix<Scalar, Space>::scratch(scope, columns, columns);
   const auto chosen = SmallMatrix<Scalar, Space>::scratch(scope, columns, columns);
   const auto values = SmallMatrix<Real, Space>::scratch(scope, 1, columns);
-  apply_(basis, image);
+  pencil_.apply_a(basis, image);
   inner_product(basis, image, g);
   orth::dense::eigendecomposition(g, values, g);
   const auto theta = values.to_host();
@@ -64,18 +64,9 @@ Result<Vector> InteriorSearch<Vector>::finish(bool is_found) {
   Result<Vector> result;
   const std::int64_t count = choose_pairs();
   const Vector x = vectors_.columns(0, count);
-  bool is_right = is_found && (options_.interval || count == options_.wanted);
-  if (count > 0) {
-    for (const auto& pair : measured_pairs(apply_, x)) {
-      result.eigenvalues.push_back(static_cast<double>(pair.value));
-      result.residual_norms.push_back(static_cast<double>(pair.residual));
-      result.backward_errors.push_back(pair.residual == 0 ? 0 : static_cast<double>(pair.residual / norm_));
-      if (!(pair.residual <= tolerance())) is_right = false;
-    }
-    result.orthogonality_loss = static_cast<double>(orth::orthogonality_loss(x));
-  }
-  result.residual_estimates.assign(index(count), static_cast<double>(tolerance() / 2));
-  result.vectors = x;
+  const bool is_measured = pencil_.measure(x, options_.tolerance, result);
+  const bool is_right = is_measured && is_found && (options_.interval || count == options_.wanted);
+  result.residual_estimates.assign(index(count), pencil_.residual_of_a(tolerance() / 2));
   if (is_right) {
     result.status = Status::converged;
     result.last_level_cut = is_last_level_cut(result.eigenvalues);
@@ -96,10 +87,8 @@ Result<Vector> InteriorSearch<Vector>::finish(bool is_found) {
   } else {
     result.why = "not converged within " + std::to_string(restarts_) + " restarts";
   }
-  result.norm_estimate = static_cast<double>(norm_);
   result.restarts = result.iterations = restarts_;
   result.starts = starts_;
-  result.applications = applications_;
   result.filter_degree = transform_.degree();
   journal_.conclude(result);
   return result;
@@ -124,7 +113,7 @@ void InteriorSearch<Vector>::refine(const Result<Vector>& result) {
   std::vector<std::int64_t> good, bad;
   distances_.clear();
   for (std::int64_t i = 0; i < result.vectors.width(); ++i) {
-    if (result.residual_norms[index(i)] <= tolerance() / 2) {
+    if (result.backward_errors[index(i)] <= options_.tolerance / 2) {
       good.push_back(i);
       distances_.push_back(std::abs(static_cast<Real>(result.eigenvalues[index(i)]) - target_));
     } else if (std::ssize(bad) < options_.block) {

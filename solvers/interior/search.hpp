@@ -11,18 +11,17 @@
 #include <utility>
 #include <vector>
 
-#include "solvers/counted_operator.hpp"
 #include "solvers/interior/folded_transform.hpp"
+#include "solvers/interior/interior_pencil.hpp"
 #include "solvers/journal.hpp"
 #include "solvers/lanczos/krylov_space.hpp"
 #include "solvers/lanczos/thick_restart.hpp"
-#include "solvers/ritz_pair.hpp"
-#include "solvers/spectrum_look.hpp"
 
 namespace blockvec::solvers {
 
-/// The loop of interior Lanczos. What is locked spans an invariant subspace of C (FoldedTransform), found in order of
-/// the distance from the target. Rounds begin with random vectors beside it, until one finds nothing.
+/// The loop of interior Lanczos, for the operator of an InteriorPencil. What is locked spans an invariant subspace of C
+/// (FoldedTransform), found in order of the distance from the target. Rounds begin with random vectors beside it, until
+/// one finds nothing.
 template <class Vector>
 class InteriorSearch {
  public:
@@ -30,19 +29,18 @@ class InteriorSearch {
   using Space = typename Vector::Space;
   using Real = RealOf<Scalar>;
 
-  /// `deflation` is that of the problem, orthonormal; the options are checked(), and `look` is at A's spectrum.
-  InteriorSearch(const Problem<Vector>& problem, const Vector& deflation, const InteriorOptions& options,
-                 const SpectrumLook<Real>& look, const Observer& observer)
-      : problem_(problem),
+  /// `pencil` is that of the problem, and outlives this; the options are checked().
+  InteriorSearch(const Problem<Vector>& problem, InteriorPencil<Vector>& pencil, const InteriorOptions& options,
+                 const Observer& observer)
+      : pencil_(pencil),
         options_(options),
-        look_(look),
+        look_(pencil.spectrum),
         target_(target_of(options)),
-        norm_(look.norm()),
-        apply_(problem.a, Real(1), applications_),
+        norm_(pencil.norm_at(target_)),
         journal_(problem, options.checkpoint, steering("interior_lanczos", options, own_steering(options)), observer),
-        space_(context(), problem.a.rows(), deflation, options.basis, options.block, options.orth),
+        space_(context(), problem.a.rows(), pencil.deflation(), options.basis, options.block, options.orth,
+               pencil.metric(), pencil.b_deflation()),
         vectors_(context(), problem.a.rows(), options.wanted, "eigenvectors") {
-    applications_ = look.applications;
     const auto rows = problem.a.rows().global_rows();
     const auto expected = static_cast<Real>(options.wanted + options.block);
     // Wide enough for several times the wanted pairs: fewer products, more steps, which the basis holds.
@@ -76,8 +74,8 @@ class InteriorSearch {
   /// All that the search goes on from before a block, for an archive (state_archive.hpp).
   template <class Archive>
   void state(Archive& archive) {
-    archive(journal_, applications_, distance_, changes_, distances_, takes_ties_, distrust_, found_, starts_,
-            restarts_, is_first_, is_check_, refinements_, space_);
+    archive(journal_, pencil_, distance_, changes_, distances_, takes_ties_, distrust_, found_, starts_, restarts_,
+            is_first_, is_check_, refinements_, space_);
     if (Archive::reads) set_transform(distance_);
   }
 
@@ -87,10 +85,11 @@ class InteriorSearch {
   /// A pair whose residual is this share of its distance from the nearest possible one has come out well after that.
   static constexpr Real missing_ratio = Real(1e-3);
 
-  const Context& context() const { return problem_.a.context(); }
+  const Context& context() const { return pencil_.context(); }
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
   std::int64_t locked() const { return std::ssize(distances_); }
   Real radius() const { return static_cast<Real>(options_.interval->to / 2 - options_.interval->from / 2); }
+  /// Of residuals of the operator, in its inner product.
   Real tolerance() const { return static_cast<Real>(options_.tolerance) * norm_; }
   /// Two eigenvalues this close count as one.
   Real same() const { return 10 * tolerance(); }
@@ -111,11 +110,12 @@ class InteriorSearch {
   void set_transform(Real distance) {
     distance_ = std::max(distance, same());
     if (!(distance_ > 0)) distance_ = 1;  // A is zero, and the target as well
-    transform_ = Transform(problem_.a, target_, distance_, std::max(look_.farthest(target_), distance_) * Real(1.05));
+    transform_ =
+        Transform(pencil_.operation(), target_, distance_, std::max(look_.farthest(target_), distance_) * Real(1.05));
   }
 
-  /// The residual of A for a Ritz pair of C: what lies outside is at most that far away, and C parts it from the pair
-  /// by |value| - 1.
+  /// The residual of the operator for a Ritz pair of C: what lies outside is at most that far away, and C parts it from
+  /// the pair by |value| - 1.
   Real estimate(std::int64_t i) const {
     const Real residual = space_.residuals()[index(i)], above = -space_.values()[index(i)] - 1;
     if (residual == 0) return 0;
@@ -165,7 +165,7 @@ class InteriorSearch {
         if (!space_.trouble().empty()) return false;
         journal_.save_if_asked(*this);
         if (journal_.is_stopped()) return false;
-        applications_ += space_.multiply(transform_) * transform_.degree();
+        pencil_.count_operations(space_.multiply(transform_) * transform_.degree());
         space_.extend();
         space_.rayleigh_ritz();
         observe();
@@ -223,12 +223,10 @@ class InteriorSearch {
   bool is_last_level_cut(const std::vector<double>& eigenvalues) const;
   void refine(const Result<Vector>& result);
 
-  Problem<Vector> problem_;
+  InteriorPencil<Vector>& pencil_;
   InteriorOptions options_;
   SpectrumLook<Real> look_;
   Real target_, norm_;
-  std::int64_t applications_ = 0;
-  CountedOperator<Vector> apply_;
   Journal<Vector> journal_;
   KrylovSpace<Vector> space_;
   Vector vectors_;

@@ -14,7 +14,11 @@ namespace blockvec::solvers {
 template <class Vector>
 Result<Vector> block_lanczos(const Problem<Vector>& problem, const LanczosOptions& options, const Observer& observer) {
   require_operands("block_lanczos", problem);
-  if (problem.b) throw InputError("block_lanczos: it solves A x = theta x alone, and a B was given; lobpcg takes one");
+  if (problem.b) {
+    throw InputError(
+        "block_lanczos: it solves A x = theta x alone, and a B was given, which lobpcg, jacobi_davidson, "
+        "chebyshev_subspace and interior_lanczos take");
+  }
   const Vector deflation = orthonormal_copy(problem.deflation, options.orth);
   const LanczosOptions filled = checked(options, default_block(is_host_space<typename Vector::Space>),
                                         problem.a.rows().global_rows(), deflation.width());

@@ -6,6 +6,7 @@
 #include <blockvec/on_host.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
 #include <cmath>
+#include <functional>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -20,7 +21,8 @@ namespace blockvec::solvers {
 /// block apart, since A and the work within a block want its rows side by side, and what is deflated apart as well. E
 /// (see ProjectedOperator) is zero but for the rows of the last block, or after a restart of all kept Ritz vectors (Wu
 /// & Simon 2000, in blocks). H is taken whole from the coefficients of the full reorthogonalisation, so a restart needs
-/// no special case.
+/// no special case. With a B everything is orthonormal in its
+/// inner product, in which C is Hermitian then; images under B are kept beside the basis and the next block.
 template <class Vector>
 class KrylovSpace {
  public:
@@ -28,11 +30,14 @@ class KrylovSpace {
   using Space = typename Vector::Space;
   using Real = RealOf<Scalar>;
   using Small = SmallMatrix<Scalar, Space>;
+  using Multiply = std::function<void(const Vector&, const Vector&)>;
 
-  /// `deflation` has orthonormal columns, or none.
+  /// `deflation` has orthonormal columns, or none; `b_deflation` their images under B, if there is one.
   KrylovSpace(const Context& context, const RowDistribution& rows, const Vector& deflation, std::int64_t columns,
-              std::int64_t block, const orth::Options& options)
+              std::int64_t block, const orth::Options& options, const Multiply& apply_b = {},
+              const Vector& b_deflation = {})
       : deflation_(deflation),
+        b_deflation_(b_deflation),
         block_(std::min(block, rows.global_rows() - deflation.width())),
         columns_(std::min(columns, rows.global_rows() - deflation.width())),
         basis_(context, rows, columns_, "Krylov basis"),
@@ -44,7 +49,13 @@ class KrylovSpace {
         own_(context, block_, block_, "BlockVec::solvers::own_part"),
         r_(context, block_, block_, "BlockVec::solvers::triangle"),
         replacing_(context, with(options, orth::Deficiency::replace)),
-        dropping_(context, with(options, orth::Deficiency::drop)) {}
+        dropping_(context, with(options, orth::Deficiency::drop)) {
+    metric_.apply = apply_b;
+    if (!has_b()) return;
+    b_basis_ = Vector(context, rows, columns_, "B Krylov basis");
+    b_next_block_ = Vector(context, rows, block_, "B Krylov block");
+    b_image_ = Vector(context, rows, block_, "B Krylov block");
+  }
 
   std::int64_t locked() const { return locked_; }
   std::int64_t active() const { return projected_.active(); }
@@ -80,6 +91,10 @@ class KrylovSpace {
     archive.tall(basis_.columns(0, locked_ + active()));
     archive.tall(next_vectors());
     if (couples_block_) archive.tall(coupled_vectors());
+    if (has_b()) {
+      archive.tall(b_basis_.columns(0, locked_ + active()));
+      archive.tall(b_next_block_.columns(0, next()));
+    }
     projected_.small(archive);
     replacing_.set_draws(draws[0]);
     dropping_.set_draws(draws[1]);
@@ -110,6 +125,7 @@ class KrylovSpace {
     locked_ = std::ssize(locked);
     projected_.start(std::ssize(first));
     gather_columns(v, locked, basis_.columns(0, locked_));
+    if (has_b() && locked_ > 0) metric_.apply(basis_.columns(0, locked_), b_basis_.columns(0, locked_));
     gather_columns(v, first, next_vectors());
     accept_start();
   }
@@ -117,7 +133,7 @@ class KrylovSpace {
   /// The last locked column takes the place of this one, which goes. The next thing must be a start.
   void drop_locked(std::int64_t index) {
     --locked_;
-    if (index != locked_) copy(basis_.column(locked_), basis_.column(index));
+    if (index != locked_) for_basis([&](const Vector& all) { copy(all.column(locked_), all.column(index)); });
     projected_.start(0);
     couples_block_ = has_image_ = false;
   }
@@ -139,6 +155,7 @@ class KrylovSpace {
     const Vector q = next_vectors();
     const Vector w = image_.columns(0, width);
     copy(q, basis_.columns(begin, begin + width));
+    if (has_b()) copy(b_next_block_.columns(0, width), b_basis_.columns(begin, begin + width));
     const Small own = own_.block(0, width, 0, width);
     subtract_local_part(q, w, own);
 
@@ -150,7 +167,8 @@ class KrylovSpace {
     // what is lost.
     const bool replaces = left >= 2 * width;
     auto& orthogonalizer = replaces ? replacing_ : dropping_;
-    const orth::Result result = orthogonalizer.project_and_normalize(fixed(begin + width), w, &s, &r);
+    const orth::Result result =
+        orthogonalizer.project_and_normalize(fixed(begin + width), w, &s, &r, metric(b_image_, begin + width, width));
     if (!result.orthonormal) trouble_ = result.describe();
     on_host(
         [&](const auto& s_read, const auto& own_read, const auto& r_read) {
@@ -160,6 +178,7 @@ class KrylovSpace {
         reads(s), reads(own), reads(r));
     std::swap(previous_block_, next_block_);
     std::swap(next_block_, image_);
+    std::swap(b_next_block_, b_image_);
     couples_block_ = true;
     has_image_ = false;
   }
@@ -168,8 +187,9 @@ class KrylovSpace {
 
   /// Thick restart: the first `kept` Ritz vectors become the active ones, the next block stays. After rayleigh_ritz().
   void restart(std::int64_t kept) {
-    const Vector old = active_vectors(active());
-    multiply_in_place(old, projected_.restart(kept));
+    const std::int64_t end = locked_ + active();
+    const auto coefficients = projected_.restart(kept);
+    for_basis([&](const Vector& all) { multiply_in_place(all.columns(locked_, end), coefficients); });
     couples_block_ = false;
   }
 
@@ -220,9 +240,26 @@ class KrylovSpace {
     return {deflation_, basis_.columns(0, columns)};
   }
 
+  bool has_b() const { return static_cast<bool>(metric_.apply); }
+  /// For a block whose image under B goes to the first columns of `bw`, beside fixed(columns).
+  orth::Metric<Scalar, typename Vector::Layout, Space>* metric(const Vector& bw, std::int64_t columns,
+                                                               std::int64_t width) {
+    if (!has_b()) return nullptr;
+    metric_.image_of_block = bw.columns(0, width);
+    metric_.image_of_basis = {b_deflation_, b_basis_.columns(0, columns)};
+    return &metric_;
+  }
+  /// The basis, and its images under B.
+  template <class Body>
+  void for_basis(const Body& body) const {
+    body(basis_);
+    if (has_b()) body(b_basis_);
+  }
+
   void accept_start() {
     couples_block_ = has_image_ = false;
-    const orth::Result result = replacing_.project_and_normalize(fixed(locked_), next_vectors());
+    const orth::Result result = replacing_.project_and_normalize(fixed(locked_), next_vectors(), nullptr, nullptr,
+                                                                 metric(b_next_block_, locked_, next()));
     if (!result.orthonormal) trouble_ = result.describe();
   }
 
@@ -242,16 +279,18 @@ class KrylovSpace {
   /// W -= V_c (V_c^H C Q) + Q (Q^H C Q), the terms of the three-term recurrence: the first coefficients are known, the
   /// others are returned as `own`.
   void subtract_local_part(const Vector& q, const Vector& w, const Small& own) {
-    inner_product(q, w, own);
+    inner_product(has_b() ? b_next_block_.columns(0, q.width()) : q, w, own);
     if (projected_.coupled() > 0) update(Scalar(-1), coupled_vectors(), projected_.coupling(), Scalar(1), w);
     update(Scalar(-1), q, own, Scalar(1), w);
   }
 
-  Vector deflation_;
+  Vector deflation_, b_deflation_;
   std::int64_t block_;
   std::int64_t columns_;
   Vector basis_;
   Vector previous_block_, next_block_, image_;  // rows side by side
+  Vector b_basis_, b_next_block_, b_image_;     // of the basis, of the next block, of the one after it
+  orth::Metric<Scalar, typename Vector::Layout, Space> metric_;
   std::int64_t locked_ = 0;
   bool couples_block_ = false;  // coupled is the previous block, which lies apart
   bool has_image_ = false;      // image_ is what C makes of the next block

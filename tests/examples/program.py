@@ -200,7 +200,23 @@ def main():
         chosen = "lobpcg, since" if LAUNCHER else "jacobi-davidson, since B and"
         assert f"method: {chosen} a preconditioner " in run(*pair, "--preconditioner", "jacobi").stdout
         assert "method: jacobi-davidson, since" in run(*pair, "--block", 2).stdout
-        assert "method: jacobi-davidson, since pairs near" in run(*pair, "--target", 2).stdout
+        for option in ["--target", 2], ["--target", 2, "--method", "jacobi-davidson"], ["--interval", 0.9, 1.3]:
+            said = "method: interior, since pairs inside" in run(*pair[:-4], *option, "--json", out).stdout
+            assert said is ("--method" not in option)
+            with open(out) as file:
+                found = json.load(file)["eigenvalues"]
+            halves = [value / 2 for value in laplacian(9, 9)]
+            if "--target" in option:
+                distances = sorted(abs(value - 2) for value in halves)
+                assert max(abs(abs(a - 2) - b) for a, b in zip(found, distances)) < 1e-7, (found, distances)
+            else:
+                inside = sorted(value for value in halves if 0.9 <= value <= 1.3)
+                assert len(found) == len(inside) and max(abs(a - b) for a, b in zip(found, inside)) < 1e-7, found
+        with open(elements := os.path.join(folder, "elements.mtx"), "w") as file:
+            file.write("%%MatrixMarket matrix coordinate real symmetric\n81 81 161\n")
+            file.writelines(f"{i} {i} 4\n" + (f"{i + 1} {i} 1\n" if i < 81 else "") for i in range(1, 82))
+        near = run(*pair[:5], "--mass", elements, "--target", 0.5).stdout
+        assert "method: jacobi-davidson, since pairs near a target are wanted, and B is not diagonal" in near, near
         for method in ("lobpcg", "jacobi-davidson", "chebyshev"):
             run(*pair, "--method", method)
             with open(out) as file:

@@ -1,6 +1,9 @@
 // Eigenpairs near a target and in an interval: exact spectra with all multiplicities, ties, empty intervals, faults.
 #include <blockvec/solvers/interior.hpp>
+#include <blockvec/solvers/preconditioners.hpp>
 #include <blockvec/solvers/sparse_operator.hpp>
+#include <string>
+#include <utility>
 
 #include "problems/anderson.hpp"
 #include "problems/graphene.hpp"
@@ -10,6 +13,8 @@
 #include "tests/solvers/exact.hpp"
 #include "tests/solvers/expect_inside.hpp"
 #include "tests/solvers/expect_right.hpp"
+#include "tests/solvers/linear_elements.hpp"
+#include "tests/solvers/mikota.hpp"
 
 namespace blockvec::solvers {
 namespace {
@@ -154,6 +159,108 @@ TEST(Interior, EndsWhereItIsAskedTo) {
   const auto result = solve(Laplacian({9, 9, 9}), near(4.1, 7), [&](const Step&) { return ++steps < 3; });
   EXPECT_EQ(result.status, Status::stopped);
   EXPECT_EQ(steps, 3);
+}
+
+/// All in an interval and the nearest to a target, for a pair whose B has eigenvalues between `least_of_b` and 1.
+template <class Vector>
+void expect_pairs_with_b(const Problem<Vector>& problem, InteriorOptions options, std::vector<double> exact,
+                         double norm_a, double least_of_b, double tolerance) {
+  options.tolerance = tolerance;
+  const auto result = interior_lanczos<Vector>(problem, options);
+  const auto& interval = options.interval;
+  if (interval) {
+    std::erase_if(exact, [&](double x) { return x < interval->from || x > interval->to; });
+  } else {
+    exact = nearest(exact, options.target, options.wanted);
+  }
+  const auto n = static_cast<double>(problem.a.rows().global_rows());
+  const auto eps = static_cast<double>(epsilon<RealOf<typename Vector::Scalar>>);
+  // An eigenvalue is off by at most ||r|| / ||x||, with x^H B x = 1 and ||B|| = 1, times ||B^-1||.
+  const double largest = std::abs(exact.empty() ? 0 : exact.back());
+  const double limit = (tolerance + 8 * n * eps) * (norm_a + largest) / least_of_b;
+  expect_inside(result, exact, limit, [&](double x) { return interval ? x : std::abs(x - options.target); });
+  for (const double error : result.backward_errors) EXPECT_LE(error, tolerance);
+  EXPECT_GT(result.applications_b, 0);
+}
+
+template <class Scalar, class Layout = RowMajor, class Space = Kokkos::HostSpace>
+void expect_linear_elements(double tolerance) {
+  using Vector = BlockVector<Scalar, Layout, Space>;
+  const LinearElements<Scalar> elements{200};
+  const auto context = Context::world(1);
+  const auto rows = RowDistribution::uniform(elements.n, context.communicator());
+  SparseOperator<Scalar, Space> a(context, rows, elements.k()), b(context, rows, elements.m());
+  const auto diagonal = inverse_of_diagonal(diagonal_of<Vector>(context, rows, elements.m()));
+  for (const auto& inverse : {decltype(diagonal){}, diagonal}) {  // a rough inverse, or none, is improved
+    const Problem<Vector> problem{.a = a, .b = b, .inverse_b = inverse};
+    for (const auto& options : {in(2, 2.4), in(-1, 0.01), near(5.5, 5)})
+      expect_pairs_with_b(problem, options, elements.eigenvalues(), 4, elements.least_of_m, tolerance);
+  }
+}
+
+TEST(Interior, Pairs) {
+  expect_linear_elements<double>(1e-10);
+  expect_linear_elements<double, ColumnMajor>(1e-8);
+  expect_linear_elements<Complex<double>>(1e-10);
+  expect_linear_elements<float>(100 * static_cast<double>(epsilon<float>));
+#if BLOCKVEC_HAVE_CUDA_SPACE
+  expect_linear_elements<double, RowMajor, Kokkos::CudaSpace>(1e-10);
+#endif
+}
+
+// With an exact inverse of B, which has a condition of 150, and copies of all eigenvalues.
+TEST(Interior, PairsWithMultiplicities) {
+  using Vector = BlockVector<double, RowMajor, Kokkos::HostSpace>;
+  const Mikota pair{150};
+  const auto twice = [](const RowFunction<double>& source) {
+    return RowFunction<double>(2 * source.size(), [source](std::int64_t row, RowEntries<double>& entries) {
+      RowEntries<double> one;
+      source.append_row(row / 2, one);
+      for (std::size_t i = 0; i < one.columns.size(); ++i) entries.add(2 * one.columns[i] + row % 2, one.values[i]);
+    });
+  };
+  const auto k = twice(pair.k()), m = twice(pair.m());
+  const auto context = Context::world(1);
+  const auto rows = RowDistribution::uniform(k.size(), context.communicator());
+  SparseOperator<double, Kokkos::HostSpace> a(context, rows, k), b(context, rows, m);
+  const Problem<Vector> problem{
+      .a = a, .b = b, .inverse_b = inverse_of_diagonal(diagonal_of<Vector>(context, rows, m))};
+  std::vector<double> exact;
+  for (int j = 1; j <= 150; ++j) {
+    for (int copy = 0; copy < 2; ++copy) exact.push_back(j * j);
+  }
+  for (const auto& options : {in(900.5, 1600.5), near(1000, 7), in(901, 960)})  // nothing lies in the last one
+    expect_pairs_with_b(problem, options, exact, 600, 1. / 150, 1e-12);
+  // An eigenvalue at an end of the interval belongs to it.
+  const auto result = interior_lanczos<Vector>(problem, in(900, 1000));
+  EXPECT_TRUE(result.converged()) << result.why;
+  EXPECT_EQ(result.eigenvalues.size(), 4U);
+  EXPECT_TRUE(result.last_level_cut);
+  // What is deflated is not found again.
+  const auto rest = interior_lanczos<Vector>(
+      {.a = a, .b = b, .inverse_b = problem.inverse_b, .deflation = result.vectors.columns(0, 3)}, in(900, 1000));
+  EXPECT_TRUE(rest.converged()) << rest.why;
+  EXPECT_EQ(rest.eigenvalues.size(), 1U);
+}
+
+TEST(Interior, RefusesBThatIsNotPositiveDefinite) {
+  using Vector = BlockVector<double, RowMajor, Kokkos::HostSpace>;
+  const auto context = Context::world(1);
+  std::vector<double> half(200, 1.0), steep(200);
+  for (std::size_t i = 0; i < half.size(); i += 2) half[i] = 0;
+  for (std::size_t i = 0; i < steep.size(); ++i) steep[i] = std::pow(10, -static_cast<double>(i) / 20);
+  const auto rows = RowDistribution::uniform(200, context.communicator());
+  SparseOperator<double, Kokkos::HostSpace> a(context, rows, Laplacian({200}));
+  for (const auto& [values, reason] : {std::pair(half, "B is not positive definite"), std::pair(steep, "inverse_b")}) {
+    SparseOperator<double, Kokkos::HostSpace> b(context, rows, Diagonal(values));
+    std::string message;
+    try {
+      (void)interior_lanczos<Vector>({.a = a, .b = b}, in(1, 1.1));
+    } catch (const std::exception& error) {
+      message = error.what();
+    }
+    EXPECT_NE(message.find(reason), std::string::npos) << message;
+  }
 }
 
 TEST(Interior, SpectralDensityTellsCounts) {
