@@ -57,11 +57,11 @@ JacobiDavidsonOptions checked(JacobiDavidsonOptions options, std::int64_t rows, 
 /// theta. Result::last_level_cut: another eigenvalue is as far from the target as the last one. Collective.
 /// Result::status says how it ended. Cost of an iteration beside m columns: inner steps of one product with `block`
 /// columns (two with B), 2 reductions (3 with B or a preconditioner) and about 26 words a row and column; then one
-/// product, 3 to 4 reductions and 4 m words (6 m with B) for the basis. Memory: 2 (wanted + basis + 3 block) columns
-/// (with B 3 instead of 2), and 12 blocks. Throws as lobpcg(). For block vectors of all scalars and layouts in every
-/// memory space of this build. Sources: Sleijpen, van der Vorst 1996 (SIAM J. Matrix Anal. Appl. 17, 401); in blocks,
-/// Röhrig-Zöllner et al. 2015 (SIAM J. Sci. Comput. 37, C697); previous directions and shifts: Stathopoulos, Saad 1998
-/// (ETNA 7, 163); near a target, Wu, Romero, Stathopoulos 2017 (SIAM J. Sci. Comput. 39, S248).
+/// product, 3 to 4 reductions and 4 m words (6 m with B; near a target m more) for the basis. Memory: 2 (wanted + basis
+/// + 3 block) columns (3 with B), and 12 blocks. Throws as lobpcg(). For block vectors of all scalars and layouts in
+/// every memory space of this build. Sources: Sleijpen, van der Vorst 1996 (SIAM J. Matrix Anal. Appl. 17, 401); in
+/// blocks, Röhrig-Zöllner et al. 2015 (SIAM J. Sci. Comput. 37, C697); previous directions and shifts: Stathopoulos,
+/// Saad 1998 (ETNA 7, 163); near a target, Wu, Romero, Stathopoulos 2017 (SIAM J. Sci. Comput. 39, S248).
 template <class Vector>
 Result<Vector> jacobi_davidson(const Problem<Vector>& problem, const JacobiDavidsonOptions& options = {},
                                const Observer& observer = {});
