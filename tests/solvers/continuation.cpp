@@ -6,6 +6,7 @@
 
 #include "problems/graphene.hpp"
 #include "tests/solvers/drivers.hpp"
+#include "tests/solvers/linear_elements.hpp"
 #include "tests/solvers/mikota.hpp"
 #include "tests/solvers/on_grid.hpp"
 #include "tests/solvers/same_bits.hpp"
@@ -130,6 +131,17 @@ TEST_F(InteriorContinuation, HasTheSameBits) {
   expect_continues<Interior, Host>({a_}, Interior::with(6));
   expect_continues<Interior, Host>({a_}, {.interval = Interval{0.4, 0.62}});
   expect_continues<JacobiDavidson, Host>({a_}, {.wanted = 4, .target = 0.7});
+}
+
+TEST_F(InteriorContinuation, HasTheSameBitsForPairs) {
+  const Mikota pair{150};
+  const auto rows = RowDistribution::uniform(pair.n, context_.communicator());
+  Operator a(context_, rows, pair.k()), b(context_, rows, pair.m());
+  const auto inverse = inverse_of_diagonal(diagonal_of<Host>(context_, rows, pair.m()));
+  expect_continues<Interior, Host>({.a = a, .b = b, .inverse_b = inverse}, {.interval = Interval{400.5, 900.5}});
+  const LinearElements<double> elements{150};
+  Operator k(context_, rows, elements.k()), m(context_, rows, elements.m());
+  expect_continues<JacobiDavidson, Host>({.a = k, .b = m}, {.wanted = 4, .target = 1.2});
 }
 
 }  // namespace
