@@ -199,6 +199,39 @@ TYPED_TEST(ExactSumsTest, AreTheProductsInWhateverOrder) {
   }
 }
 
+TYPED_TEST(ExactSumsTest, BringGramMatricesWithProducts) {
+  using Scalar = typename TypeParam::Scalar;
+  using Vector = typename TypeParam::Vector;
+  using Sum = detail::EntrySum<Scalar, detail::WideSum>;
+  const Context context = Context::self(1);
+  constexpr std::int64_t count = 150, share = TestFixture::share_rows, shares = 3;
+  const typename TestFixture::Run run{64};
+  for (const auto& [m, b] : {std::pair{1, 1}, {2, 2}, {9, 3}, {24, 8}, {33, 5}, {56, 8}}) {
+    SCOPED_TRACE(std::to_string(m) + " and " + std::to_string(b) + " columns");
+    const Vector all(context, RowDistribution::uniform(count, context.communicator()), m + b);
+    fill_random(all, 8);
+    const auto v = this->rows_of(all.columns(0, m), 0, count), w = this->rows_of(all.columns(m, m + b), 0, count);
+    std::vector<Sum> together(static_cast<std::size_t>((m + b) * b * shares)), product(together.size()),
+        gram(together.size());
+    detail::sum_shares(v, w, detail::Factors::two_and_gram, share, 0, shares, together.data(), run);
+    detail::sum_shares(v, w, detail::Factors::two, share, 0, shares, product.data(), run);
+    detail::sum_shares(w, w, detail::Factors::one, share, 0, shares, gram.data(), run);
+    const double bound = 4 * static_cast<double>(share) * std::numeric_limits<double>::epsilon();
+    for (std::int64_t i = 0; i < m + b; ++i) {
+      for (std::int64_t j = std::max<std::int64_t>(0, i - m); j < b; ++j) {  // what is below the diagonal is left out
+        const auto& apart = i < m ? product : gram;
+        const std::int64_t row = i < m ? i : i - m;
+        for (std::int64_t k = 0; k < shares; ++k) {
+          const Sum& one = together[static_cast<std::size_t>((i * b + j) * shares + k)];
+          const Sum& other = apart[static_cast<std::size_t>((row * b + j) * shares + k)];
+          for (int part = 0; part < TestFixture::parts; ++part)
+            EXPECT_NEAR(one.part[part].value, other.part[part].value, bound) << i << ' ' << j << ' ' << k;
+        }
+      }
+    }
+  }
+}
+
 // Ranks of many, few and no rows, of rows that are zero, tiny beside those of others, or not finite.
 TYPED_TEST(ExactSumsTest, HaveTheHostsBitsOnAnyRanks) {
   using Vector = typename TypeParam::Vector;
