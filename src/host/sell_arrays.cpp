@@ -15,6 +15,9 @@ constexpr std::int64_t window = 1024;
 constexpr double padding_in_order = 0.02;
 constexpr std::int64_t long_row_entries = 64;
 constexpr std::int64_t long_row_averages = 8;
+// Fewer rows leave most of a device idle: rows of some entries are shared among threads then.
+constexpr std::int64_t few_rows = 16384;
+constexpr std::int64_t long_among_few = 16;
 
 template <class T, class Offset>
 std::string shape(const CsrMatrix<T, Offset>& a) {
@@ -48,10 +51,14 @@ template <class T, class Offset>
 class Conversion {
  public:
   Conversion(const CsrMatrix<T, Offset>& a, LongRows long_rows) : a_(a) {
-    const std::int64_t entries = a.rows == 0 ? 0 : static_cast<std::int64_t>(a.row_begin[a.rows]);
-    limit_ = long_rows == LongRows::in_chunks
-                 ? std::numeric_limits<std::int64_t>::max()
-                 : std::max(long_row_entries, a.rows == 0 ? 0 : long_row_averages * entries / a.rows);
+    if (long_rows == LongRows::in_chunks) {
+      limit_ = std::numeric_limits<std::int64_t>::max();
+    } else if (a.rows < few_rows) {
+      limit_ = long_among_few;
+    } else {
+      const auto entries = static_cast<std::int64_t>(a.row_begin[a.rows]);
+      limit_ = std::max(long_row_entries, long_row_averages * entries / a.rows);
+    }
     sell_.rows = a.rows;
     sell_.columns = a.columns;
   }

@@ -96,6 +96,20 @@ TEST(SellArrays, PadFewEntries) {
   EXPECT_TRUE(sell_arrays(even.view()).row.empty());
 }
 
+TEST(SellArrays, ShareRowsAmongThreadsWhereThereAreFew) {
+  for (const std::int32_t rows : {16383, 16384}) {
+    SparseMatrix<double, std::int32_t> a{100};
+    for (std::int32_t i = 0; i < rows; ++i) {
+      const std::int32_t entries = i % 100 == 0 ? 17 : i % 100 == 1 ? 16 : 3;
+      for (std::int32_t j = 0; j < entries; ++j) a.column.push_back(j);
+      a.row_begin.push_back(a.row_begin.back() + entries);
+    }
+    a.value.assign(a.column.size(), 1.0);
+    EXPECT_EQ(sell_arrays(a.view()).long_row.size(), rows < 16384 ? 164U : 0U);
+    EXPECT_TRUE(sell_arrays(a.view(), LongRows::in_chunks).long_row.empty());
+  }
+}
+
 TEST(SellArrays, RejectWhatIsNoMatrix) {
   auto a = random_sparse<double>(40, 50, Pattern::even);
   const auto expect_error = [&] { EXPECT_THROW(sell_arrays(a.view()), ShapeError); };
