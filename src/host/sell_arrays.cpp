@@ -15,9 +15,9 @@ constexpr std::int64_t window = 1024;
 constexpr double padding_in_order = 0.02;
 constexpr std::int64_t long_row_entries = 64;
 constexpr std::int64_t long_row_averages = 8;
-// Fewer rows leave most of a device idle: rows of some entries are shared among threads then.
+// Few rows leave most of a device idle. Where one of them is not short, threads share each row.
 constexpr std::int64_t few_rows = 16384;
-constexpr std::int64_t long_among_few = 16;
+constexpr std::int64_t short_row = 16;
 
 template <class T, class Offset>
 std::string shape(const CsrMatrix<T, Offset>& a) {
@@ -51,14 +51,7 @@ template <class T, class Offset>
 class Conversion {
  public:
   Conversion(const CsrMatrix<T, Offset>& a, LongRows long_rows) : a_(a) {
-    if (long_rows == LongRows::in_chunks) {
-      limit_ = std::numeric_limits<std::int64_t>::max();
-    } else if (a.rows < few_rows) {
-      limit_ = long_among_few;
-    } else {
-      const auto entries = static_cast<std::int64_t>(a.row_begin[a.rows]);
-      limit_ = std::max(long_row_entries, long_row_averages * entries / a.rows);
-    }
+    limit_ = longest_in_chunks(long_rows);
     sell_.rows = a.rows;
     sell_.columns = a.columns;
   }
@@ -80,6 +73,17 @@ class Conversion {
  private:
   std::int64_t entries(std::int64_t i) const {
     return static_cast<std::int64_t>(a_.row_begin[i + 1] - a_.row_begin[i]);
+  }
+  std::int64_t longest_in_chunks(LongRows long_rows) const {
+    constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
+    if (long_rows == LongRows::in_chunks || a_.rows == 0) return any;
+    if (a_.rows >= few_rows) {
+      return std::max(long_row_entries, long_row_averages * static_cast<std::int64_t>(a_.row_begin[a_.rows]) / a_.rows);
+    }
+    for (std::int64_t i = 0; i < a_.rows; ++i) {
+      if (entries(i) > short_row) return -1;
+    }
+    return any;
   }
   bool is_long(std::int64_t i) const { return entries(i) > limit_; }
   std::int64_t chunks() const { return (a_.rows + sell_chunk - 1) / sell_chunk; }

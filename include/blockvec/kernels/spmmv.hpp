@@ -84,9 +84,9 @@ enum class LongRows {
 
 /// Converts a matrix in host memory, with all threads that OpenMP gives. Rows stay in order where at most 2 % of the
 /// stored entries are then padding; else they are sorted by length among 1024 neighbours. Rows of more than 64 entries
-/// and of more than 8 times the average are long ones; in a matrix of fewer than 16384 rows those of more than 16.
-/// Cost: three passes over the row lengths, one over the entries. Throws ShapeError for a matrix whose rows do not
-/// ascend, whose columns are out of range, or which has 2^31 rows or columns.
+/// and of more than 8 times the average are long ones; in a matrix of fewer than 16384 rows, all are where one has more
+/// than 16. Cost: three passes over the row lengths, one over the entries. Throws ShapeError for a matrix whose rows do
+/// not ascend, whose columns are out of range, or which has 2^31 rows or columns.
 template <class T, class Offset>
 SellArrays<T> sell_arrays(const CsrMatrix<T, Offset>& a, LongRows long_rows = LongRows::apart);
 

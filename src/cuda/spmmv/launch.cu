@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <type_traits>
@@ -28,20 +29,31 @@ class SpmmvLaunch {
         product_(product()) {}
 
   void run() const {
+    if (call_.a.long_rows < call_.a.rows) launch_chunks();
+    if (call_.a.long_rows > 0) launch_long_rows();
+  }
+
+ private:
+  void launch_chunks() const {
     if (configuration_.kernel == dispatch::SpmmvKernel::sell_columns) {
       launch(sell_columns_kernel<Real, parts>, ceil(product_.chunks * 32, sell_columns_threads), configuration_.blocks,
              sell_columns_threads, product_);
     } else {
       launch_sell();
     }
-    if (call_.a.long_rows == 0) return;
-    int columns = 1;
-    while (columns < 32 && columns < product_.width) columns *= 2;
-    launch(long_rows_kernel<Real, parts>, call_.a.long_rows, ceil(product_.width, columns), long_rows_threads, product_,
-           columns);
   }
 
- private:
+  // A few rows take a block each; many take eight threads a column.
+  void launch_long_rows() const {
+    constexpr std::int64_t few = 1024;
+    const std::int64_t rows = call_.a.long_rows;
+    int columns = 1;
+    while (columns < 32 && columns < product_.width) columns *= 2;
+    const int of_row = rows <= few ? long_rows_threads : std::max(32, 8 * columns);
+    launch(long_rows_kernel<Real, parts>, ceil(rows, long_rows_threads / of_row), ceil(product_.width, columns),
+           long_rows_threads, product_, rows, of_row, columns);
+  }
+
   static std::int64_t ceil(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
   template <class U>

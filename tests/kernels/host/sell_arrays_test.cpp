@@ -97,16 +97,20 @@ TEST(SellArrays, PadFewEntries) {
 }
 
 TEST(SellArrays, ShareRowsAmongThreadsWhereThereAreFew) {
-  for (const std::int32_t rows : {16383, 16384}) {
-    SparseMatrix<double, std::int32_t> a{100};
-    for (std::int32_t i = 0; i < rows; ++i) {
-      const std::int32_t entries = i % 100 == 0 ? 17 : i % 100 == 1 ? 16 : 3;
-      for (std::int32_t j = 0; j < entries; ++j) a.column.push_back(j);
-      a.row_begin.push_back(a.row_begin.back() + entries);
+  for (const std::int32_t rows : {100, 16383, 16384}) {
+    for (const std::int32_t longest : {16, 17}) {
+      SparseMatrix<double, std::int32_t> a{100};
+      for (std::int32_t i = 0; i < rows; ++i) {
+        for (std::int32_t j = 0; j < (i == 70 ? longest : i % 4); ++j) a.column.push_back(j);
+        a.row_begin.push_back(static_cast<std::int32_t>(a.column.size()));
+      }
+      a.value.assign(a.column.size(), 1.0);
+      const bool shared = rows < 16384 && longest > 16;
+      const auto sell = sell_arrays(a.view());
+      EXPECT_EQ(sell.long_row.size(), shared ? static_cast<std::size_t>(rows) : 0U);
+      EXPECT_EQ(rows_of(sell.view()), rows_of(a));
+      EXPECT_TRUE(sell_arrays(a.view(), LongRows::in_chunks).long_row.empty());
     }
-    a.value.assign(a.column.size(), 1.0);
-    EXPECT_EQ(sell_arrays(a.view()).long_row.size(), rows < 16384 ? 164U : 0U);
-    EXPECT_TRUE(sell_arrays(a.view(), LongRows::in_chunks).long_row.empty());
   }
 }
 
