@@ -117,7 +117,7 @@ template <class T>
 void spmmv(T alpha, const SellMatrix<T>& a, T shift, std::type_identity_t<Matrix<const T>> x, T beta,
            std::type_identity_t<Matrix<const T>> z, Matrix<T> y, CUstream_st* stream);
 
-/// Which kernel serves these operands: "sell vector 2 lanes 4". Nothing is launched.
+/// Which kernel serves these operands: "sell vector 2 lanes 4"; "long rows" where all rows are. Nothing is launched.
 template <class T>
 std::string explain_spmmv(const SellMatrix<T>& a, std::type_identity_t<Matrix<const T>> x,
                           std::type_identity_t<Matrix<const T>> z, Matrix<T> y);

@@ -63,6 +63,7 @@ std::string explain_spmmv(const SellMatrix<T>& a, std::type_identity_t<Matrix<co
                           std::type_identity_t<Matrix<const T>> z, Matrix<T> y) {
   const cuda::SpmmvCall<T> call = dispatch::checked<T>({T(1), T(0), T(1), a, x, z, y});
   if (y.rows == 0 || y.columns == 0) return "none";
+  if (a.long_rows == a.rows) return "long rows";
   return dispatch::words(dispatch::choose(dispatch::problem_of(call)));
 }
 
