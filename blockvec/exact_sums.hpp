@@ -136,6 +136,8 @@ struct SumOfRanks {
 template <class Scalar, class Part, class Kernel, class Run>
 void sum_shares(const kernels::Matrix<Kernel>& v, const kernels::Matrix<Kernel>& w, Factors of, std::int64_t share_rows,
                 int first_share, int shares, EntrySum<Scalar, Part>* sums, const Run& run) {
+  if (v.columns == 0 && of == Factors::two_and_gram)
+    return sum_shares(w, w, Factors::one, share_rows, first_share, shares, sums, run);
   const std::int64_t rows = v.rows;
   const auto own_shares = static_cast<int>((rows + share_rows - 1) / share_rows);
   const auto m = static_cast<int>(v.columns), b = static_cast<int>(w.columns);

@@ -89,7 +89,7 @@ class InteriorSearch {
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
   std::int64_t locked() const { return std::ssize(distances_); }
   Real radius() const { return static_cast<Real>(options_.interval->to / 2 - options_.interval->from / 2); }
-  /// Of residuals of the operator, in its inner product.
+  /// The bound on residuals of the operator, in its inner product.
   Real tolerance() const { return static_cast<Real>(options_.tolerance) * norm_; }
   /// Two eigenvalues this close count as one.
   Real same() const { return 10 * tolerance(); }

@@ -105,12 +105,13 @@ class JacobiDavidsonSearch {
   std::int64_t locked_at_most() const { return std::min(options_.wanted + 2 * options_.block, pencil_.dimensions()); }
   /// What is wanted has the lowest ranks.
   Real rank(Real value) const { return is_near_ ? std::abs(value) : value; }
-  /// Of the first of X. Before a vector has converged, its Rayleigh quotient may lie anywhere around the target.
+  /// The rank of the first of X. Before a vector has converged, its Rayleigh quotient may lie anywhere around the
+  /// target.
   Real next_rank() const {
     const Real theta = small_.theta().front();
     return is_near_ ? std::hypot(theta, margins_.empty() ? Real(0) : margins_.front()) : theta;
   }
-  /// Of the pencil A, B.
+  /// The value as the pencil A, B has it.
   Real original(Real value) const { return value + target_; }
   /// The last one of the wanted values that are locked.
   Real last_wanted() const {

@@ -21,8 +21,8 @@ namespace blockvec::solvers {
 /// block apart, since A and the work within a block want its rows side by side, and what is deflated apart as well. E
 /// (see ProjectedOperator) is zero but for the rows of the last block, or after a restart of all kept Ritz vectors (Wu
 /// & Simon 2000, in blocks). H is taken whole from the coefficients of the full reorthogonalisation, so a restart needs
-/// no special case. With a B everything is orthonormal in its
-/// inner product, in which C is Hermitian then; images under B are kept beside the basis and the next block.
+/// no special case. With a B everything is orthonormal in its inner product, in which C is Hermitian then; images under
+/// B are kept beside the basis and the next block.
 template <class Vector>
 class KrylovSpace {
  public:

@@ -206,7 +206,7 @@ TYPED_TEST(ExactSumsTest, BringGramMatricesWithProducts) {
   const Context context = Context::self(1);
   constexpr std::int64_t count = 150, share = TestFixture::share_rows, shares = 3;
   const typename TestFixture::Run run{64};
-  for (const auto& [m, b] : {std::pair{1, 1}, {2, 2}, {9, 3}, {24, 8}, {33, 5}, {56, 8}}) {
+  for (const auto& [m, b] : {std::pair{0, 8}, {1, 1}, {2, 2}, {9, 3}, {24, 8}, {33, 5}, {56, 8}}) {
     SCOPED_TRACE(std::to_string(m) + " and " + std::to_string(b) + " columns");
     const Vector all(context, RowDistribution::uniform(count, context.communicator()), m + b);
     fill_random(all, 8);
