@@ -42,7 +42,7 @@ class NpyMatrix final : public RowSource<Scalar> {
   void append_row(std::int64_t row, RowEntries<Scalar>& entries) const override {
     for (std::int64_t j = 0; j < header_.size; ++j) {
       const Scalar value = in_line(row, j);
-      entries.add(j, header_.fortran_order ? conjugate(value) : value);
+      entries.add(j, header_.fortran_order ? mirror_value(value) : value);
     }
   }
 
@@ -79,7 +79,7 @@ class NpyMatrix final : public RowSource<Scalar> {
         for (std::int64_t i = begin; i < end; ++i) {
           for (std::int64_t j = first; j < std::min(first + tile, i + 1); ++j) {
             const Scalar below = in_line(i, j), above = in_line(j, i);
-            if (magnitude(above - conjugate(below)) > limit) refuse(j, i, above, below);
+            if (magnitude(above - mirror_value(below)) > limit) refuse(j, i, above, below);
           }
         }
       }
