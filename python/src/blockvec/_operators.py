@@ -196,6 +196,17 @@ class Matrix:
             return self.home.small(np.ascontiguousarray(entries, dtype=dtype).reshape(-1, 1))
         return None if self.dense is None else self.home.ordered(self.dense.diagonal()[:, None], "C", dtype)
 
+    def is_diagonal(self, ranks: Alone) -> bool:
+        """Whether it is known to have no entry beside its diagonal."""
+        is_diagonal = False
+        if self.sparse is not None:
+            if self.sparse.nnz <= self.rows:  # else it is not, or has zeros that are not looked for
+                rows, columns = self.sparse.nonzero()
+                is_diagonal = bool((rows + self.first == columns).all())
+        elif self.dense is not None and self.home.is_host:
+            is_diagonal = np.count_nonzero(self.dense) == np.count_nonzero(self.dense.diagonal())
+        return ranks.all(is_diagonal)[0]
+
     def judge(self, products: list[complex], lengths: list[float], dtype: np.dtype, *, positive: bool = False) -> float:
         """x^H A y is the conjugate of y^H A x for a random pair, to rounding. Returns a lower bound of ||A||.
 
