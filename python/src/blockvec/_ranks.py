@@ -16,6 +16,9 @@ _duplicates: dict[int, dict[bool, Any]] = {}  # of a communicator, by whether th
 _numbers = itertools.count()
 
 
+_NOTHING = contextlib.nullcontext()
+
+
 class Alone:
     """One process: nobody to agree with."""
 
@@ -26,9 +29,8 @@ class Alone:
         """What the extension module of this home takes for the ranks. Collective."""
         return None
 
-    @contextlib.contextmanager
-    def checking(self) -> Iterator[None]:
-        yield
+    def checking(self) -> contextlib.AbstractContextManager[None]:
+        return _NOTHING
 
     def sum(self, *values: int) -> list[int]:
         return list(values)
@@ -37,6 +39,9 @@ class Alone:
 
     def all(self, *facts: bool) -> list[bool]:
         return list(facts)
+
+
+ALONE = Alone()
 
 
 class Together(Alone):
@@ -97,7 +102,7 @@ class Together(Alone):
 def ranks_of(comm: Any) -> Alone:
     """The ranks of ``comm``; this process alone for None."""
     if comm is None:
-        return Alone()
+        return ALONE
     if not _host.config()["mpi"]:
         raise BlockVecError(
             "comm is given, but this build of blockvec has no MPI: build it with a BlockVec that has (docs/python.md)"

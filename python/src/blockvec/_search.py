@@ -18,7 +18,6 @@ from ._ranks import Alone
 from ._result import COUNTS, EigshResult, Record, Step
 
 _BLOCKS = ("initial", "deflation")
-_DIAGONALS = ("inverse_b", "preconditioner")  # where they are tuples
 LEAST_TOLERANCE = 16  # eps: what is below is rounding
 _DEFAULT_TOLERANCE = {"d": 1e-8, "D": 1e-8, "f": 1e-5, "F": 1e-5}
 
@@ -130,11 +129,11 @@ def _preconditioner_of(name: str, given: Any, a: Matrix, m: Matrix | None, dtype
         return _blocks_of(name, given, a, dtype)
     if given != "jacobi":
         raise InputError(f"{name}={given!r}: expected 'jacobi', 'chebyshev', or a matrix that is applied")
-    diagonals = tuple(None if one is None else one.diagonal(dtype) for one in (a, m))
+    diagonals = [None if one is None else one.diagonal(dtype) for one in (a, m)]
     for one, diagonal in zip((a, m), diagonals):
         if one is not None and diagonal is None:
             raise InputError(f"{name}='jacobi' needs the diagonal of {one.name}: a sparse matrix or an array")
-    return diagonals
+    return tuple(None if one is None else a.home.view(name, one) for one in diagonals)
 
 
 class Search:
@@ -197,7 +196,7 @@ class Search:
         if given is not None:
             return _blocks_of(name, given, self.matrices["A"], self.dtype)
         diagonal = None if m is None else m.diagonal(self.dtype)
-        return None if diagonal is None else (diagonal,)
+        return None if diagonal is None else (self.home.view(name, diagonal),)
 
     def run(self, tolerance_for: Callable[[float], float], **changes: Any) -> dict[str, Any]:
         """What the extension module finds. ``tolerance_for`` gets a lower bound of ||A||."""
@@ -228,22 +227,14 @@ class Search:
 
         def allocate(rows: int, columns: int) -> tuple[Any, Any]:
             vectors = home.empty((rows, columns), self.dtype, "C")
-            return vectors, home.hand(vectors)
+            return vectors, home.view("vectors", vectors)
 
-        def hand(given: Any) -> Any:  # at each run anew: a capsule is used once
-            if isinstance(given, tuple):
-                return tuple(map(hand, given))
-            return None if given is None else home.hand(given)
-
-        handed = {name: hand(request[name]) for name in _BLOCKS}
-        for name in _DIAGONALS:
-            if isinstance(request[name], tuple):
-                handed[name] = hand(request[name])
+        blocks = {name: None if (block := request[name]) is None else home.view(name, block) for name in _BLOCKS}
         try:
             found = home.run(
                 "solve",
                 self.call,
-                {**request, **handed, "allocate": allocate},
+                {**request, **blocks, "allocate": allocate},
                 judge,
                 observe if bar or self.callback else None,
             )
