@@ -9,7 +9,7 @@ from unittest import mock
 
 import numpy as np
 
-from blockvec import _homes, _host
+from blockvec import _homes, _host, _modules
 
 
 class Array:
@@ -143,7 +143,7 @@ def stand_in():
     sys.modules["cupy"] = cupy
     _homes.home_on_device.cache_clear()
     try:
-        with mock.patch.object(_homes, "_load_device", lambda: device):
+        with mock.patch.object(_modules, "device", lambda: device):
             yield
     finally:
         _homes.home_on_device.cache_clear()

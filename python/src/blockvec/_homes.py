@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _host
+from . import _modules
 from ._errors import DeviceError
-from ._lifetime import stop_at_exit
 
 DTYPES = "float32, float64, complex64 or complex128"
 
@@ -48,13 +47,17 @@ def _export(name: str, array: Any, **options: Any) -> Any:
 class NumPy:
     """Arrays that are NumPy's. Also the interface of the other homes."""
 
-    module: Any = _host
     is_host = True
     stream = 0
     library = "numpy"
 
     def __str__(self) -> str:
         return "the host"
+
+    @functools.cached_property
+    def module(self) -> Any:
+        """The extension module for these arrays."""
+        return _modules.host()
 
     def run(self, function: str, *arguments: Any) -> Any:
         """Calls the extension module."""
@@ -113,7 +116,7 @@ class Borrowed(NumPy):
     def work(self, name: str, array: Any) -> np.ndarray:
         if isinstance(array, np.ndarray):
             return array
-        shared = _host.view(_export(name, array))
+        shared = self.module.view(_export(name, array))
         if self.library in _IMMUTABLE:
             shared.flags.writeable = False
         return shared
@@ -130,17 +133,6 @@ def _from_dlpack_of(model: Any) -> Any:
     if function is None:
         raise TypeError(f"{library} has arrays with __dlpack__, but no from_dlpack")
     return function
-
-
-def _load_device() -> Any:
-    try:
-        from . import _device  # type: ignore[attr-defined]
-    except ImportError as error:
-        raise DeviceError(
-            f"arrays on a device need a build of blockvec with CUDA (docs/python.md), and this one has none: {error}"
-        ) from error
-    stop_at_exit(_device)
-    return _device
 
 
 class _Addresses:
@@ -163,7 +155,7 @@ class Device(NumPy):
     is_host = False
 
     def __init__(self, number: int):
-        self.module = _load_device()
+        self.module = _modules.device()
         self.number = number
         self.run("use_device", number)
 

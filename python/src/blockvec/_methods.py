@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import _host
+from . import _modules
 from ._errors import InputError
 
 # The arguments that a method takes beside those that all take.
@@ -36,7 +36,7 @@ def method_of(method: str, given: list[str], *, has_inverse: bool, wants_wide_bl
         allowed = [one for one, taken in _TAKES.items() if set(given) <= set(taken)]
         if not allowed:
             raise InputError(f"no method takes {', '.join(given[:-1])} and {given[-1]} together")
-        return _host.choose_method(
+        return _modules.host().choose_method(
             is_inside, "M" in given, has_inverse, "preconditioner" in given, wants_wide_blocks, allowed
         )
     for argument in given:
