@@ -119,6 +119,7 @@ def main():
 
         text = run("--problem", "laplacian", "--grid", 12, 12, 12, "--json", out).stdout
         assert "converged: residual <=" in text and "restart" in text and "inner_product" in text, text
+        assert "\033" not in text, text  # a pipe is no terminal, also behind a launcher
         check(out, laplacian(12, 12, 12))
 
         run("--problem", "laplacian", "--grid", 1, "--nev", 1, "--json", out)  # more ranks than rows
