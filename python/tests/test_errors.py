@@ -55,7 +55,7 @@ EIGSH = [
     ((A, 2), {"which": "SA", "Minv": A}, ValueError, "Minv is given, but no M"),
     ((A, 2, A), {"which": "SA", "Minv": A, "block": 2}, ValueError, "no method takes which, M, Minv and block"),
     ((A, 2, A), {"which": "SA", "Minv": A, "method": "lobpcg"}, ValueError, "takes no Minv: 'chebyshev' and"),
-    ((A, 36), {"which": "SA", "Y": np.eye(36, 2)}, bv.ShapeError, "k=36 .*34 rows"),
+    ((A, 36), {"which": "SA", "Y": np.eye(36, 2)}, bv.ShapeError, "k=36 .*36 rows beside 2 constraints"),
     ((A, 2), {"which": "SA", "method": "lobpcg", "block": 2}, ValueError, "takes no block: ncv"),
     ((A, 5), {"which": "SA", "ncv": 3}, ValueError, "ncv=3: expected at least k=5"),
     ((A, 5), {"which": "SA", "ncv": 6}, ValueError, "a basis of 6 columns is too small"),

@@ -37,15 +37,16 @@ def _end_of(which: str | None, is_interior: bool) -> bool:
     return which == "SA"
 
 
-def _wanted_of(k: Any, interval: Any, left: int) -> int:
-    """The number of pairs; 0: as many as there are in the interval. ``left``: rows, less constraints."""
-    if left == 0:
-        raise ShapeError("A has the shape (0, 0), or Y as many columns: expected more rows")
+def _wanted_of(k: Any, interval: Any, size: int, left: int) -> int:
+    """The number of pairs; 0: as many as there are in the interval. ``left``: of the rows, without constraints."""
+    beside = "" if left == size else f" beside {size - left} constraints"
+    if left <= 0:
+        raise ShapeError(f"A has the shape {(size, size)}{beside}: expected more rows")
     if k is None:
         return 0 if interval is not None else min(_DEFAULT_K, left)
     wanted = whole("k", k, 1)
     if wanted > left:
-        raise ShapeError(f"k={wanted} eigenvalues were asked of a matrix with {left} rows")
+        raise ShapeError(f"k={wanted} eigenvalues were asked of a matrix with {size} rows{beside}")
     return wanted
 
 
@@ -106,7 +107,7 @@ def eigsh(
     A : scipy.sparse matrix, array, LinearOperator, or anything with ``shape`` and ``A @ X``
         n x n, Hermitian (real: symmetric), of float32, float64, complex64, complex128 or whole numbers. Compressed rows
         (CSR) are used where they are, by threads of this library. Others multiply a block of n x b in C order. A
-        function of blocks: :class:`Operator`. The search works on a CUDA device where one of A, M, v0 and the
+        function of blocks: :class:`Operator`. The search works on a CUDA device where one of A, M, v0, Y and the
         preconditioner is CuPy's or PyTorch's there, and gives blocks of that library to the others. Sparse matrices
         pass through the host once. Eigenvectors are of that library.
     k : int, optional
@@ -162,8 +163,8 @@ def eigsh(
     comm : mpi4py.MPI.Intracomm, optional
         Each rank passes its rows of A and M, as a sparse matrix or an array of n_rank x n, or as an :class:`Operator`
         that multiplies its rows of a block; also its rows of v0 and Y. A preconditioner or Minv that is a matrix is
-        n_rank x n_rank.
-        All ranks call this with the same options, and get all eigenvalues and their rows of the vectors.
+        n_rank x n_rank. All ranks call this with the same options, and get all eigenvalues and their rows of the
+        vectors.
 
     Returns
     -------
@@ -231,7 +232,7 @@ def eigsh(
             has_inverse=Minv is not None or m is not None and m.is_diagonal(ranks),
             wants_wide_blocks=not search.home.is_host or ranks.size > 1,
         )
-        wanted = _wanted_of(k, interval, search.left)
+        wanted = _wanted_of(k, interval, a.size, search.left)
         tolerance = tolerance_of(tol, search.dtype, a.row_entries)
         search.request |= {
             "method": method,

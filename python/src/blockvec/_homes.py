@@ -36,10 +36,10 @@ def dtype_of(name: str, given: Any) -> np.dtype:
     return dtype
 
 
-def _export(name: str, array: Any, **options: Any) -> Any:
+def _export(name: str, array: Any) -> Any:
     """A DLPack capsule."""
     try:
-        return array.__dlpack__(**options)
+        return array.__dlpack__()
     except Exception as error:  # such as a tensor that needs gradients
         raise TypeError(f"{name} cannot be shared: {error}") from error
 

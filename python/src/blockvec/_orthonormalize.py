@@ -104,10 +104,8 @@ def _orthogonalize(
             flags = talls.views["X"].flags
             [is_ordered] = ranks.all(flags.c_contiguous if talls.by_rows else flags.f_contiguous)
             if verb == "normalize" and not pieces and matrix is None and is_ordered:
-                source, Q = (
-                    talls.views["X"],
-                    home.empty((rows, width), talls.dtype, order),
-                )  # Q takes X's place: no copy
+                source = talls.views["X"]
+                Q = home.empty((rows, width), talls.dtype, order)  # takes X's place: no copy
             else:
                 Q = home.copy(Q, order)
         S = None if basis is None else home.zeros((columns, width), talls.dtype)

@@ -166,7 +166,7 @@ class Search:
         dtype = _dtype_of([a] if m is None else [a, m], works)
         initial, deflation = (_block_vectors_of(name, work, a, dtype) for name, work in works.items())
         (name, given), *_ = helpers.items()
-        self.ranks, self.home, self.dtype, self.callback = ranks, home, dtype, conduct["callback"]
+        self.home, self.dtype, self.callback = home, dtype, conduct["callback"]
         self.call = call_of(home, ranks, conduct["threads"], dtype.char)
         self.matrices = {"A": a, "M": m}
         self.is_shown = conduct["progress"] and ranks.rank == 0
