@@ -16,7 +16,6 @@ namespace {
 
 struct Interior {
   using Options = InteriorOptions;
-  static constexpr const char* name = "interior_lanczos";
   template <class Vector>
   static Result<Vector> solve(const Problem<Vector>& problem, const Options& options, const Observer& observer = {}) {
     return interior_lanczos<Vector>(problem, options, observer);
