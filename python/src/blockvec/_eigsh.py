@@ -17,7 +17,8 @@ from ._ranks import Alone, ranks_of
 from ._result import EigshResult, Record, Step
 
 METHODS = ("lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior")
-_WITH_M = ("lobpcg", "jacobi-davidson")
+_WITH_PRECONDITIONER = ("lobpcg", "jacobi-davidson")
+_WITH_INVERSE = ("lanczos", "chebyshev", "interior")  # of M
 _WITH_BLOCK = ("lanczos", "jacobi-davidson", "interior")
 _BLOCKS = ("initial", "deflation")
 _DEFAULT_K = 6
@@ -57,8 +58,8 @@ def _method_of(method: str, is_interior: bool, with_m: bool, with_preconditioner
     if method != "auto" and method not in METHODS:
         raise InputError(f"method={method!r}: expected 'auto', {', '.join(map(repr, METHODS))}")
     if is_interior:
-        if with_m or with_preconditioner:
-            raise InputError("sigma and interval take neither M nor preconditioner")
+        if with_preconditioner:
+            raise InputError("sigma and interval take no preconditioner")
         if method not in ("auto", "interior"):
             raise InputError(f"method={method!r} has neither sigma nor interval: 'interior' has")
         return "interior"
@@ -66,9 +67,8 @@ def _method_of(method: str, is_interior: bool, with_m: bool, with_preconditioner
         raise InputError("method='interior' needs sigma or interval")
     if method == "auto":
         return "lobpcg" if with_m or with_preconditioner else "lanczos"
-    for name, given in (("M", with_m), ("preconditioner", with_preconditioner)):
-        if given and method not in _WITH_M:
-            raise InputError(f"method={method!r} takes no {name}: {' and '.join(map(repr, _WITH_M))} do")
+    if with_preconditioner and method not in _WITH_PRECONDITIONER:
+        raise InputError(f"method={method!r} takes no preconditioner: {' and '.join(map(repr, _WITH_PRECONDITIONER))} do")
     return method
 
 
@@ -211,7 +211,8 @@ def eigsh(
     k : int, optional
         Number of pairs, up to n. Default: 6; with ``interval`` all that lie in it.
     M : as A, optional
-        Hermitian positive definite: solves A x = w M x.
+        Hermitian positive definite: solves A x = w M x. Lanczos, Chebyshev, ``sigma`` and ``interval`` need the inverse
+        of M: they make it from M's diagonal, where that is known, by many products with M unless M is diagonal.
     which : {"SA", "LA"}
         The smallest eigenvalues or the largest ones. Required, except with ``sigma`` or ``interval``.
     sigma : float, optional
@@ -322,6 +323,7 @@ def eigsh(
             "interval": _interval_of(interval, sigma),
             "block": _block_of(block, method),
             "basis": _basis_of(ncv, wanted),
+            "b_diagonal": search.diagonal_of_m() if method in _WITH_INVERSE else None,
         }
     found = search.run(lambda norm: tolerance)
     result = search.result_of(found, tolerance, tolerance * found["norm_estimate"])
@@ -374,10 +376,17 @@ class Search:
             "reproducible": bool(reproducible),
             "a": a.for_library(dtype),
             "b": None if m is None else m.for_library(dtype),
+            "b_diagonal": None,
             "preconditioner": _preconditioner_of(name, given, a, m, dtype),
             "initial": initial,
             "deflation": deflation,
         }
+
+    def diagonal_of_m(self) -> Any:
+        """What the extension module takes of it; None where there is no M, or its diagonal is not known."""
+        m = self.matrices["M"]
+        diagonal = None if m is None else m.diagonal(self.dtype)
+        return None if diagonal is None else self.home.hand(diagonal)
 
     def run(self, tolerance_for: Callable[[float], float], **changes: Any) -> dict[str, Any]:
         """What the extension module finds. ``tolerance_for`` gets a lower bound of ||A||."""

@@ -33,7 +33,7 @@ struct Request {
   std::int64_t block = 0, basis = 0, most_steps = 0;
   std::uint64_t seed = 1;
   bool is_reproducible = false;
-  nb::object a, b, preconditioner, initial, deflation;  // None where there is none
+  nb::object a, b, b_diagonal, preconditioner, initial, deflation;  // None where there is none
   nb::object allocate;  // of rows and columns: an array of the caller's library, and what this module takes of it
 };
 
@@ -160,6 +160,10 @@ nb::dict solve_as(const Call& call, Request request, const nb::object& judge, co
     problem.b = operator_from<Vector>(lease, rows, request.b, conduct);
     judged(judge, "M", *problem.b, conduct);
   }
+  const auto diagonal = [&](const nb::object& given) {
+    return tall<Scalar, RowMajor>(context, rows, nb::cast<Array>(given), "diagonal").deep_copy();
+  };
+  if (!request.b_diagonal.is_none()) problem.inverse_b = solvers::inverse_of_diagonal(diagonal(request.b_diagonal));
   problem.precondition = preconditioner_from(lease, problem, request, conduct);
   const auto block = [&](const nb::object& given, const char* label) {
     return given.is_none() ? Vector() : tall<Scalar, RowMajor>(context, rows, nb::cast<Array>(given), label);
@@ -201,6 +205,7 @@ Request request_from(const nb::dict& given) {
   request.which = nb::cast<bool>(given["smallest"]) ? solvers::Which::smallest : solvers::Which::largest;
   request.a = given["a"];
   request.b = given["b"];
+  request.b_diagonal = given["b_diagonal"];
   request.preconditioner = given["preconditioner"];
   request.initial = given["initial"];
   request.deflation = given["deflation"];
