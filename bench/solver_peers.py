@@ -11,15 +11,18 @@ method. A setting counts if its recomputed residuals reach the problem's accurac
 misses the fewest of the wanted eigenvalues, copies counted, and is the fastest of those. It is run several times, and
 the median counts. The table has every setting that was tried. `ratio`: seconds over those of our best setting.
 `applications` counts vectors that A was applied to, `calls` products with blocks of them; SLEPc does not tell.
+`applications_b` counts vectors that B was applied to, where we know.
 
-No library is given a factorisation of A or B. On pairs all get Jacobi's preconditioner, at the lower end of the
-spectrum. SLEPc's filter is given the interval
-of the wanted eigenvalues and the range of all, which it needs. Only solving is timed. Reading the matrix, setting up
-operators and, where a library has such a step (SLEPc, ours), allocating the basis are not. Ours runs on threads
-(OMP_PROC_BIND), SLEPc on MPI ranks. The others multiply through Python; they get a product on all cores where that is
-faster than SciPy's serial one.
+No library is given a factorisation of A or B. At the lower end of pairs all get Jacobi's preconditioner, except our
+Lanczos and Chebyshev, which take none. SLEPc's filter is given the interval of the wanted eigenvalues and the range of
+all, which it needs. PRIMME is told how many eigenvalues lie in an interval. Only solving is timed. Reading the matrix,
+setting up operators and, where a library has such a step (SLEPc, ours), allocating the basis are not. Ours runs on
+threads (OMP_PROC_BIND), SLEPc on MPI ranks. The others multiply through Python; they get a product on all cores where
+that is faster than SciPy's serial one.
 
 A run is stopped after --limit seconds, and a setting after three times the best complete answer; the table says so.
+The table is written after each problem. No problem begins after --minutes, and --resume goes on with those that are
+missing.
 Needs python3-scipy, python3-slepc4py and python3-matplotlib (Debian), and primme (PyPI); a missing peer is left out.
 """
 
@@ -66,7 +69,7 @@ PRIMME = [
     {"method": "GD_Olsen_plusK", "block": 8, "ncv": 80},
     {"method": "JDQMR_ETol", "block": 4, "ncv": 60},
 ]
-FEW = {"SLEPc": 3, "PRIMME": 2, "ARPACK": 2, "SciPy lobpcg": 0}
+FEW = {"BlockVec": 2, "SLEPc": 3, "PRIMME": 2, "ARPACK": 2, "SciPy lobpcg": 0}
 SETTINGS = {
     "BlockVec": [{"method": name} for name in ("lanczos", "chebyshev", "lobpcg", "jacobi-davidson")],
     "SLEPc": SLEPC,
@@ -89,26 +92,30 @@ REFINED = {"ncv": 100, "projection_projection": "primme_proj_refined"}
 INTERIOR = [{"method": "interior"}, {"method": "interior", "block": 1}, {"method": "interior", "block": 4}]
 INSIDE = {
     "SLEPc": [{"method": "krylovschur", "filter": degree, "ncv": 40} for degree in (100, 200, 400)],
-    # In an interval it is told how many eigenvalues lie there.
     "PRIMME": [{"method": "GD_Olsen_plusK", "block": 1} | REFINED, {"method": "JDQMR_ETol", "block": 1} | REFINED],
     "ARPACK": [],  # would need a factorisation
     "SciPy lobpcg": [],
 }
-NO_FILTER = {"SLEPc": []}  # on pairs it would need a factorisation of B
+INSIDE_ON_PAIRS = INSIDE | {
+    "SLEPc": [],  # its filter would need a factorisation of B
+    "PRIMME": [{"method": name, "block": 1, "ncv": 100} for name in ("GD_Olsen_plusK", "JDQMR_ETol")],
+}
 
 
 def settings_of(problem, is_pair):
     """{library: settings} for this problem."""
     if not problem.is_inside():
         return ON_PAIRS if is_pair else SETTINGS
-    at_target = [] if problem.interval else [{"method": "jacobi-davidson"}]
-    ours = at_target + INTERIOR[: 1 if is_pair else len(INTERIOR)]
-    return {"BlockVec": ours} | INSIDE | (NO_FILTER if is_pair else {})
+    davidson = {"method": "jacobi-davidson"}
+    ours = INTERIOR[:1] if is_pair else INTERIOR
+    if not problem.interval:
+        ours = [davidson] + [davidson | {"preconditioner": "block-jacobi"}] * is_pair + ours
+    return {"BlockVec": ours} | (INSIDE_ON_PAIRS if is_pair else INSIDE)
 
 
 COLUMNS = [
     "problem", "wanted", "method", "library", "setting", "best", "seconds", "seconds_min", "seconds_max", "runs",
-    "applications", "calls", "reductions", "residual", "target", "missed", "ratio",
+    "applications", "applications_b", "calls", "reductions", "residual", "target", "missed", "ratio",
 ]  # fmt: skip
 
 
@@ -350,6 +357,7 @@ def run_ours(program, task, cores, limit):
             "version": f"BlockVec {result['versions']['blockvec']}",
             "residual": residual(a, b, task["norms"], values, scipy.io.mmread(vectors)),
             "applications": result["applications"],
+            "applications_b": result["applications_b"] or "",
             "calls": sum(one["calls"] for one in result["operations"] if one["name"] == "operator"),
             "reductions": result["reductions"],
         }
@@ -403,7 +411,7 @@ class Comparison:
 
     def rows(self, library, exact):
         settings = self.settings[library]
-        if self.problem.large and library in FEW:
+        if self.problem.large:
             settings = settings[: FEW[library]]
         found = []
         for setting in settings:
@@ -419,7 +427,8 @@ class Comparison:
             return []
         best = min(found, key=lambda one: (one["missed"], one["seconds"]))
         for one in found:
-            again = self.arguments.runs - 1 if one is best else 0
+            runs = min(self.arguments.runs, 3) if self.problem.large else self.arguments.runs
+            again = runs - 1 if one is best else 0
             times = [one["seconds"]]
             times += [self.run(library, one["setting"], one["tolerance"], 600)["seconds"] for _ in range(again)]
             one["times"], one["best"] = times, "yes" if one is best else "no"
@@ -440,6 +449,7 @@ def row_of(problem, library, one, ours):
         "seconds_max": f"{max(one['times']):.4g}",
         "runs": len(one["times"]),
         "applications": one.get("applications", ""),
+        "applications_b": one.get("applications_b", ""),
         "calls": one.get("calls", ""),
         "reductions": one.get("reductions", ""),
         "residual": f"{one['residual']:.1e}",
@@ -544,7 +554,7 @@ def measure(arguments):
         kept = [line for line in kept if not line.startswith(problem.title() + ":")]
         notes += remarks
         first = machine.head("solver_peers.py", commit(), f"{arguments.cores} cores", ", ".join(sorted(versions)))
-        settings = f"best: the median of {arguments.runs} runs; other settings: one run"
+        settings = f"best: the median of {arguments.runs} runs, of 3 at most for a million rows; other settings: one run"
         write_csv(path, [first, settings] + notes + kept, rows)
 
 

@@ -172,13 +172,9 @@ PROBLEMS = [
         interval=(-0.1, 0.1),
     ),
     Problem(
-        "lund in [36200, 40000]",
-        5,
-        files=("lund_a.mtx", "lund_b.mtx"),
-        eigenvalues="lund.eig.txt",
-        interval=(36200, 40000),
+        "elast in [1, 1.5]", 12, files=("elast_a.mtx", "elast_b.mtx"), eigenvalues="elast.eig.txt", interval=(1, 1.5)
     ),
-    Problem("evsl at 1000", 8, files=("evsl_A.mtx", "evsl_B.mtx"), eigenvalues="evsl.eig.txt", target=1000),
+    Problem("evsl at 100", 8, files=("evsl_A.mtx", "evsl_B.mtx"), eigenvalues="evsl.eig.txt", target=100),
     Problem("lund at 40000", 8, files=("lund_a.mtx", "lund_b.mtx"), eigenvalues="lund.eig.txt", target=4e4),
     Problem("Kac 1001 at 0.5", 8, make=lambda: kac(1001), eigenvalues=lambda: np.arange(-1001, 1002, 2.0), target=0.5),
     Problem("ring of 20 spins", 8, heisenberg(20)),
