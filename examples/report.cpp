@@ -79,7 +79,8 @@ std::string result_table(const RunSummary& run, const ProgramOptions& options) {
                         run.converged ? "converged" : "NOT CONVERGED", limit, options.lanczos.tolerance,
                         run.norm_estimate, run.orthogonality_loss);
   } else {
-    const double worst = *std::max_element(run.backward_errors.begin(), run.backward_errors.end());
+    double worst = 0;
+    for (const double error : run.backward_errors) worst = std::max(worst, error);
     text += fmt::format("{}: backward errors <= {:.1e} (asked for: {:g}); ||V^H B V - I|| = {:.1e}\n",
                         run.converged ? "converged" : "NOT CONVERGED", worst, options.lanczos.tolerance,
                         run.orthogonality_loss);

@@ -55,6 +55,14 @@ def test_near_a_number(method, mass):
         assert result.method == ("interior" if mass in ("none", "diagonal") else "jacobi-davidson")
 
 
+def test_near_a_number_with_a_preconditioner():
+    m, dense, exact = spread("band")
+    nearest = np.sort(exact[np.argsort(np.abs(exact - 1.3))[:4]])
+    w, v = result = bv.eigsh(A, 4, m, sigma=1.3, preconditioner="jacobi")
+    check(w, v, exact, nearest, dense)
+    assert result.method == "jacobi-davidson" and result.preconditionings > 0
+
+
 @pytest.mark.parametrize("mass", ["none", "diagonal", "band"])
 def test_in_an_interval(mass):
     m, dense, exact = spread(mass)

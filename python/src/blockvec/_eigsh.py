@@ -113,7 +113,7 @@ def eigsh(
     k : int, optional
         Number of pairs, up to n. Default: 6; with ``interval`` all that lie in it.
     M : as A, optional
-        Hermitian positive definite: solves A x = w M x. Chebyshev, ``interval`` and "interior" need its inverse.
+        Hermitian positive definite: solves A x = w M x. Lanczos, Chebyshev and "interior" need its inverse.
     which : {"SA", "LA"}
         The smallest eigenvalues or the largest ones. Required, except with ``sigma`` or ``interval``.
     sigma : float, optional
@@ -137,10 +137,10 @@ def eigsh(
     block : int, optional
         Columns that A is applied to at once (Lanczos, Jacobi-Davidson, interior).
     preconditioner : {"jacobi", "chebyshev"}, matrix or function of blocks, optional
-        Something like (A - w)^-1, positive definite (LOBPCG, Jacobi-Davidson; at an end of the spectrum).
+        Something like (A - w)^-1, positive definite (LOBPCG, Jacobi-Davidson; not with ``interval``).
     Minv : matrix or function of blocks, optional
-        Something like M^-1, positive definite (Chebyshev, interior). The better it is, the fewer products with M
-        improve it. Default: the inverse of M's diagonal where that is known, which is exact for a diagonal M.
+        Something like M^-1, positive definite (Lanczos, Chebyshev, interior). The better it is, the fewer products with
+        M improve it. Default: the inverse of M's diagonal where that is known, which is exact for a diagonal M.
     Y : array, optional
         n x m constraints, which span an invariant subspace, such as eigenvectors known already: the search stays
         M-orthogonal to them.
@@ -223,6 +223,8 @@ def eigsh(
         a, m = search.matrices["A"], search.matrices["M"]
         if Minv is not None and m is None:
             raise InputError("Minv is given, but no M")
+        if is_inside and isinstance(preconditioner, str) and preconditioner == "chebyshev":
+            raise InputError("preconditioner='chebyshev' helps at an end of the spectrum: take 'jacobi' or your own")
         interval = _interval_of(interval, sigma)
         arguments = {"which": None if is_inside else which, "sigma": sigma, "interval": interval}
         arguments |= {"M": M, "Minv": Minv, "preconditioner": preconditioner, "block": block}

@@ -7,7 +7,7 @@ from ._errors import InputError
 
 # The arguments that a method takes beside those that all take.
 _TAKES = {
-    "lanczos": ("which", "block"),
+    "lanczos": ("which", "M", "Minv", "block"),
     "lobpcg": ("which", "M", "preconditioner"),
     "jacobi-davidson": ("which", "sigma", "M", "preconditioner", "block"),
     "chebyshev": ("which", "M", "Minv"),
@@ -28,8 +28,6 @@ def method_of(method: str, given: list[str], *, has_inverse: bool, wants_wide_bl
     if method not in ("auto", *_TAKES):
         raise InputError(f"method={method!r}: expected 'auto', {', '.join(map(repr, _TAKES))}")
     is_inside = "which" not in given
-    if is_inside and "preconditioner" in given:
-        raise InputError("sigma and interval take no preconditioner, which helps at an end of the spectrum")
     if method == "interior" and not is_inside:
         raise InputError("method='interior' needs sigma or interval")
     if method == "auto":

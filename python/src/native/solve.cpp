@@ -181,7 +181,9 @@ solvers::Preconditioner<Vector> preconditioner_from(const Lease& lease, const so
   if (given.is_none()) return {};
   if (nb::isinstance<nb::tuple>(given)) {
     const auto diagonal = [&](int number) { return diagonal_from<Vector>(*lease, problem.a.rows(), given[number]); };
-    return solvers::jacobi_preconditioner<Vector>(diagonal(0), diagonal(1), request.which);
+    // Near a target the shift is theta itself.
+    const auto end = request.target ? std::nullopt : std::optional(request.which);
+    return solvers::jacobi_preconditioner<Vector>(diagonal(0), diagonal(1), end);
   }
   if (nb::isinstance<nb::str>(given)) {
     solvers::SpectrumEnds ends;
