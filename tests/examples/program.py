@@ -212,6 +212,7 @@ def main():
             else:
                 inside = sorted(value for value in halves if 0.9 <= value <= 1.3)
                 assert len(found) == len(inside) and max(abs(a - b) for a, b in zip(found, inside)) < 1e-7, found
+        run(*pair[:-4], "--interval", 20, 21)  # nothing is there
         with open(elements := os.path.join(folder, "elements.mtx"), "w") as file:
             file.write("%%MatrixMarket matrix coordinate real symmetric\n81 81 161\n")
             file.writelines(f"{i} {i} 4\n" + (f"{i + 1} {i} 1\n" if i < 81 else "") for i in range(1, 82))

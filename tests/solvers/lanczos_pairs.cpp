@@ -1,4 +1,5 @@
-// Block Lanczos for A x = theta B x: known spectra, exact inverses of B, rough ones and none, faults, checkpoints.
+// Block Lanczos for A x = theta B x: known spectra, exact inverses of B, rough ones and none, faults. Checkpoints:
+// continuation.cpp.
 #include <blockvec/solvers/lanczos.hpp>
 #include <blockvec/solvers/preconditioners.hpp>
 #include <blockvec/solvers/sparse_operator.hpp>
@@ -12,7 +13,6 @@
 #include "tests/solvers/mikota.hpp"
 #include "tests/solvers/on_grid.hpp"
 #include "tests/solvers/prescribed_spectrum.hpp"
-#include "tests/solvers/same_bits.hpp"
 
 namespace blockvec::solvers {
 namespace {
@@ -92,19 +92,18 @@ TEST(LanczosPairs, BadlyConditionedB) { expect_prescribed<double>(1e-8, 999); }
 
 template <class Space>
 void expect_mikota() {
-  using Vector = BlockVector<double, RowMajor, Space>;
   const Mikota pair{150};
-  const auto context = Context::world(1);
-  const auto rows = RowDistribution::uniform(pair.n, context.communicator());
-  SparseOperator<double, Space> a(context, rows, pair.k()), b(context, rows, pair.m());
-  const auto inverse = inverse_of_diagonal(diagonal_of<Vector>(context, rows, pair.m()));
+  MikotaOperators<Space> operators(pair);
+  auto problem = operators.problem();
+  const auto inverse = problem.inverse_b;
   for (const auto which : {Which::smallest, Which::largest}) {
     for (const auto& given : {inverse, decltype(inverse){}}) {
       for (const int filter : {LanczosOptions::automatic_filter, 0, 4}) {
         const LanczosOptions options{.wanted = 6, .tolerance = 1e-12, .which = which, .filter_degree = filter};
         SCOPED_TRACE(testing::Message() << "filter " << filter << (which == Which::largest ? ", largest" : "")
                                         << (given ? "" : ", no inverse"));
-        const auto result = block_lanczos<Vector>({.a = a, .b = b, .inverse_b = given}, options);
+        problem.inverse_b = given;
+        const auto result = block_lanczos(problem, options);
         EXPECT_TRUE(result.converged()) << result.why;
         which == Which::smallest ? pair.expect_lowest(result) : pair.expect_highest(result);
         for (const double error : result.backward_errors) EXPECT_LE(error, 1e-12);
@@ -206,32 +205,6 @@ TEST_F(LanczosPairsOnGrid, RefusesBThatIsNotPositiveDefinite) {
     auto b = diagonal(values);
     const std::string message = message_of([&] { (void)block_lanczos<Host>({.a = a_, .b = b}, {.wanted = 4}); });
     EXPECT_NE(message.find(reason), std::string::npos) << message;
-  }
-}
-
-TEST_F(LanczosPairsOnGrid, GoesOnWithTheSameBits) {
-  std::vector<double> masses(static_cast<std::size_t>(grid_.size()));
-  for (std::size_t i = 0; i < masses.size(); ++i) masses[i] = 1 + static_cast<double>(i % 7) / 4;
-  auto b = diagonal(masses);
-  for (const int filter : {LanczosOptions::automatic_filter, 0}) {
-    const SharedFolder folder;
-    LanczosOptions options{.wanted = 6, .filter_degree = filter};
-    const auto expected = block_lanczos<Host>({.a = a_, .b = b}, options);
-    ASSERT_TRUE(expected.converged()) << expected.why;
-    const auto looks = std::ssize(expected.history);
-    options.checkpoint.file = folder.file("run.ckp");
-    for (std::int64_t last = 1; last < looks; last += 1 + looks / 6) {
-      SCOPED_TRACE(testing::Message() << "stopped after look " << last << " of " << looks);
-      auto goes_on = options;
-      const auto part = block_lanczos<Host>({.a = a_, .b = b}, options, stopping_after(last));
-      if (part.converged()) continue;
-      goes_on.checkpoint.file.clear();
-      goes_on.checkpoint.restart = options.checkpoint.file;
-      expect_same_bits(block_lanczos<Host>({.a = a_, .b = b}, goes_on), expected);
-      auto other = diagonal(std::vector<double>(masses.size(), 2.0));
-      EXPECT_NE(message_of([&] { (void)block_lanczos<Host>({.a = a_, .b = other}, goes_on); }).find("product of B"),
-                std::string::npos);
-    }
   }
 }
 
