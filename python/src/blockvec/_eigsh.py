@@ -68,7 +68,9 @@ def _method_of(method: str, is_interior: bool, with_m: bool, with_preconditioner
     if method == "auto":
         return "lobpcg" if with_m or with_preconditioner else "lanczos"
     if with_preconditioner and method not in _WITH_PRECONDITIONER:
-        raise InputError(f"method={method!r} takes no preconditioner: {' and '.join(map(repr, _WITH_PRECONDITIONER))} do")
+        raise InputError(
+            f"method={method!r} takes no preconditioner: {' and '.join(map(repr, _WITH_PRECONDITIONER))} do"
+        )
     return method
 
 
