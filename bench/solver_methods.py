@@ -7,6 +7,7 @@
 The 8 lowest pairs of a Laplacian of 30^3 points, without a preconditioner and with a polynomial in A as one. With --data
 also the 20 lowest ones of the finite elements' pair evsl, to a backward error of 1e-10, and the 8 nearest to 8 of Si2.
 """
+
 import argparse
 import csv
 import json
@@ -102,7 +103,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", help="the built eigensolve")
     parser.add_argument("--data", help="folder with the matrices of files")
-    parser.add_argument("--out", default="solver_methods", help="writes OUT.csv, OUT.png, OUT_evsl.png, OUT_Si2_at_8.png")
+    parser.add_argument(
+        "--out", default="solver_methods", help="writes OUT.csv, OUT.png, OUT_evsl.png, OUT_Si2_at_8.png"
+    )
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--draw", action="store_true", help="measure nothing, draw what OUT.csv has")
     arguments = parser.parse_args()

@@ -554,7 +554,9 @@ def measure(arguments):
         kept = [line for line in kept if not line.startswith(problem.title() + ":")]
         notes += remarks
         first = machine.head("solver_peers.py", commit(), f"{arguments.cores} cores", ", ".join(sorted(versions)))
-        settings = f"best: the median of {arguments.runs} runs, of 3 at most for a million rows; other settings: one run"
+        settings = (
+            f"best: the median of {arguments.runs} runs, of 3 at most for a million rows; other settings: one run"
+        )
         write_csv(path, [first, settings] + notes + kept, rows)
 
 
