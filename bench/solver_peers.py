@@ -11,14 +11,18 @@ method. A setting counts if its recomputed residuals reach the problem's accurac
 misses the fewest of the wanted eigenvalues, copies counted, and is the fastest of those. It is run several times, and
 the median counts. The table has every setting that was tried. `ratio`: seconds over those of our best setting.
 `applications` counts vectors that A was applied to, `calls` products with blocks of them; SLEPc does not tell.
+`applications_b` counts vectors that B was applied to, where we know.
 
-No library is given a factorisation of A. On pairs all get Jacobi's preconditioner. SLEPc's filter is given the interval
-of the wanted eigenvalues and the range of all, which it needs. Only solving is timed. Reading the matrix, setting up
-operators and, where a library has such a step (SLEPc, ours), allocating the basis are not. Ours runs on threads
-(OMP_PROC_BIND), SLEPc on MPI ranks. The others multiply through Python; they get a product on all cores where that is
-faster than SciPy's serial one.
+No library is given a factorisation of A or B. At the lower end of pairs all get Jacobi's preconditioner, except our
+Lanczos and Chebyshev, which take none. SLEPc's filter is given the interval of the wanted eigenvalues and the range of
+all, which it needs. PRIMME is told how many eigenvalues lie in an interval. Only solving is timed. Reading the matrix,
+setting up operators and, where a library has such a step (SLEPc, ours), allocating the basis are not. Ours runs on
+threads (OMP_PROC_BIND), SLEPc on MPI ranks. The others multiply through Python; they get a product on all cores where
+that is faster than SciPy's serial one.
 
 A run is stopped after --limit seconds, and a setting after three times the best complete answer; the table says so.
+The table is written after each problem. No problem begins after --minutes, and --resume goes on with those that are
+missing.
 Needs python3-scipy, python3-slepc4py and python3-matplotlib (Debian), and primme (PyPI); a missing peer is left out.
 """
 
@@ -28,6 +32,7 @@ import csv
 import glob
 import importlib.metadata
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -64,7 +69,7 @@ PRIMME = [
     {"method": "GD_Olsen_plusK", "block": 8, "ncv": 80},
     {"method": "JDQMR_ETol", "block": 4, "ncv": 60},
 ]
-FEW = {"SLEPc": 3, "PRIMME": 2, "ARPACK": 2, "SciPy lobpcg": 0}
+FEW = {"BlockVec": 2, "SLEPc": 3, "PRIMME": 2, "ARPACK": 2, "SciPy lobpcg": 0}
 SETTINGS = {
     "BlockVec": [{"method": name} for name in ("lanczos", "chebyshev", "lobpcg", "jacobi-davidson")],
     "SLEPc": SLEPC,
@@ -73,7 +78,8 @@ SETTINGS = {
     "SciPy lobpcg": [{"guard": 0}, {"guard": 4}],
 }
 ON_PAIRS = {
-    "BlockVec": [{"method": name, "preconditioner": "jacobi"} for name in ("lobpcg", "jacobi-davidson")],
+    "BlockVec": [{"method": name, "preconditioner": "jacobi"} for name in ("lobpcg", "jacobi-davidson")]
+    + [{"method": "chebyshev"}, {"method": "lanczos"}],
     "SLEPc": [
         {"method": "lobpcg", "block": 8, "pc": "jacobi"},
         {"method": "gd", "block": 1, "ncv": 40, "pc": "jacobi"},
@@ -83,16 +89,33 @@ ON_PAIRS = {
     "SciPy lobpcg": [{"guard": 0}, {"guard": 4}],
 }
 REFINED = {"ncv": 100, "projection_projection": "primme_proj_refined"}
-AT_A_TARGET = {
-    "BlockVec": [{"method": "interior"}, {"method": "interior", "block": 1}, {"method": "interior", "block": 4}],
+INTERIOR = [{"method": "interior"}, {"method": "interior", "block": 1}, {"method": "interior", "block": 4}]
+INSIDE = {
     "SLEPc": [{"method": "krylovschur", "filter": degree, "ncv": 40} for degree in (100, 200, 400)],
     "PRIMME": [{"method": "GD_Olsen_plusK", "block": 1} | REFINED, {"method": "JDQMR_ETol", "block": 1} | REFINED],
     "ARPACK": [],  # would need a factorisation
     "SciPy lobpcg": [],
 }
+INSIDE_ON_PAIRS = INSIDE | {
+    "SLEPc": [],  # its filter would need a factorisation of B
+    "PRIMME": [{"method": name, "block": 1, "ncv": 100} for name in ("GD_Olsen_plusK", "JDQMR_ETol")],
+}
+
+
+def settings_of(problem, is_pair):
+    """{library: settings} for this problem."""
+    if not problem.is_inside():
+        return ON_PAIRS if is_pair else SETTINGS
+    davidson = {"method": "jacobi-davidson"}
+    ours = INTERIOR[:1] if is_pair else INTERIOR
+    if not problem.interval:
+        ours = [davidson] + [davidson | {"preconditioner": "block-jacobi"}] * is_pair + ours
+    return {"BlockVec": ours} | (INSIDE_ON_PAIRS if is_pair else INSIDE)
+
+
 COLUMNS = [
     "problem", "wanted", "method", "library", "setting", "best", "seconds", "seconds_min", "seconds_max", "runs",
-    "applications", "calls", "reductions", "residual", "target", "missed", "ratio",
+    "applications", "applications_b", "calls", "reductions", "residual", "target", "missed", "ratio",
 ]  # fmt: skip
 
 
@@ -181,12 +204,15 @@ def solve_primme(a, b, task, cores):
     setting = task["setting"]
     block = setting["block"] or task["wanted"]
     product = Product(a, cores, block)
-    pair = {"M": b, "OPinv": diagonal_inverse(a)} if b is not None else {}
+    place = task["place"]
+    pair = {"M": b} if b is not None else {}
+    if b is not None and place is None:
+        pair["OPinv"] = diagonal_inverse(a)
     options = {"method": "PRIMME_" + setting["method"], "maxBlockSize": block}
     if "ncv" in setting:
         options["ncv"] = max(setting["ncv"], task["wanted"] + 3 * block)
     options |= {key: value for key, value in setting.items() if key.startswith("projection")}
-    where = {"which": "SA"} if task.get("target") is None else {"which": "SM", "sigma": task.get("target")}
+    where = {"which": "SA"} if place is None else {"which": "SM", "sigma": place}
     operator = product.operator()
     begin = time.perf_counter()
     values, vectors = primme.eigsh(operator, k=task["wanted"], tol=task["tolerance"], **where, **options, **pair)
@@ -227,10 +253,10 @@ def solve_slepc(a, b, task, cores):
     eps.setWhichEigenpairs(SLEPc.EPS.Which.SMALLEST_REAL)
     if "filter" in setting:
         eps.setWhichEigenpairs(SLEPc.EPS.Which.ALL)
-        eps.setInterval(*task["interval"])
+        eps.setInterval(*task["filtered"])
         transformation = eps.getST()
         transformation.setType(SLEPc.ST.Type.FILTER)
-        transformation.setFilterInterval(*task["interval"])
+        transformation.setFilterInterval(*task["filtered"])
         transformation.setFilterRange(*task["range"])
         transformation.setFilterDegree(setting["filter"])
     if setting["method"] == "lobpcg":
@@ -306,9 +332,12 @@ def run_ours(program, task, cores, limit):
     with tempfile.TemporaryDirectory() as folder:
         answer, vectors = os.path.join(folder, "ours.json"), os.path.join(folder, "ours.mtx")
         chosen = [word for key, value in task["setting"].items() for word in ("--" + key, str(value))]
-        if task["target"] is not None:
-            chosen += ["--target", repr(task["target"])]
-        command = [program, *task["options"], *chosen, "--nev", str(task["wanted"]), "--tol", repr(task["tolerance"])]
+        if task["interval"]:
+            chosen += ["--interval", *map(repr, task["interval"])]
+        else:
+            chosen += ["--nev", str(task["wanted"])]
+            chosen += ["--target", repr(task["place"])] if task["place"] is not None else []
+        command = [program, *task["options"], *chosen, "--tol", repr(task["tolerance"])]
         command += ["--threads", str(cores), "--quiet", "--json", answer, "--vectors", vectors]
         try:
             done = subprocess.run(
@@ -328,6 +357,7 @@ def run_ours(program, task, cores, limit):
             "version": f"BlockVec {result['versions']['blockvec']}",
             "residual": residual(a, b, task["norms"], values, scipy.io.mmread(vectors)),
             "applications": result["applications"],
+            "applications_b": result["applications_b"] or "",
             "calls": sum(one["calls"] for one in result["operations"] if one["name"] == "operator"),
             "reductions": result["reductions"],
         }
@@ -339,9 +369,9 @@ class Comparison:
     def __init__(self, problem, matrices, options, norms, arguments):
         self.problem, self.arguments, self.notes = problem, arguments, []
         self.task = {"matrices": matrices, "options": options, "norms": norms, "wanted": problem.wanted}
-        self.task["target"] = problem.target
+        self.task |= {"place": problem.place(), "interval": problem.interval}
         self.is_pair = matrices[1] is not None
-        self.settings = ON_PAIRS if self.is_pair else SETTINGS if problem.target is None else AT_A_TARGET
+        self.settings = settings_of(problem, self.is_pair)
         self.fastest = None  # seconds of a complete answer
 
     def run(self, library, setting, tolerance, limit):
@@ -381,7 +411,7 @@ class Comparison:
 
     def rows(self, library, exact):
         settings = self.settings[library]
-        if self.problem.large and library in FEW:
+        if self.problem.large:
             settings = settings[: FEW[library]]
         found = []
         for setting in settings:
@@ -397,7 +427,8 @@ class Comparison:
             return []
         best = min(found, key=lambda one: (one["missed"], one["seconds"]))
         for one in found:
-            again = self.arguments.runs - 1 if one is best else 0
+            runs = min(self.arguments.runs, 3) if self.problem.large else self.arguments.runs
+            again = runs - 1 if one is best else 0
             times = [one["seconds"]]
             times += [self.run(library, one["setting"], one["tolerance"], 600)["seconds"] for _ in range(again)]
             one["times"], one["best"] = times, "yes" if one is best else "no"
@@ -418,6 +449,7 @@ def row_of(problem, library, one, ours):
         "seconds_max": f"{max(one['times']):.4g}",
         "runs": len(one["times"]),
         "applications": one.get("applications", ""),
+        "applications_b": one.get("applications_b", ""),
         "calls": one.get("calls", ""),
         "reductions": one.get("reductions", ""),
         "residual": f"{one['residual']:.1e}",
@@ -440,8 +472,11 @@ def prepared(problem, folder, arguments):
     """A and B as matrices, and the options that give them to eigensolve."""
     names = [os.path.join(arguments.data, name) for name in problem.files]
     if problem.make:
+        made = problem.make().tocsr()
+        if problem.options:
+            return [made], problem.options
         names = [os.path.join(folder, "made.mtx")]
-        scipy.io.mmwrite(names[0], problem.make(), symmetry="symmetric")
+        scipy.io.mmwrite(names[0], made, symmetry="symmetric")
     if names:
         options = ["--matrix", names[0]] + (["--mass", names[1]] if len(names) > 1 else [])
     else:
@@ -466,9 +501,9 @@ def compare(problem, arguments, versions):
             exact = comparison.reference()
         if not comparison.is_pair:
             width, margin = max(exact[-1] - exact[0], 1e-4 * norms[0]), 0.01 * norms[0]
-            below = 0.1 * width if problem.target is None else 1e-3 * width
-            lowest = exact[0] - below if problem.target is None else end_of(a, "SA") - margin
-            comparison.task["interval"] = [exact[0] - below, exact[-1] + below / 10]
+            below = 1e-3 * width if problem.is_inside() else 0.1 * width
+            lowest = end_of(a, "SA") - margin if problem.is_inside() else exact[0] - below
+            comparison.task["filtered"] = problem.interval or [exact[0] - below, exact[-1] + below / 10]
             comparison.task["range"] = [lowest, end_of(a, "LA") + margin]
         rows, ours = [], None
         for library in SETTINGS:
@@ -498,11 +533,19 @@ def write_csv(path, comments, rows):
 def measure(arguments):
     """Fills the table problem by problem. What it has of others stays, under its own head."""
     path = arguments.out + ".csv"
-    kept, rows = read_csv(path) if arguments.only and os.path.exists(path) else ([], [])
+    goes_on = (arguments.only or arguments.resume) and os.path.exists(path)
+    kept, rows = read_csv(path) if goes_on else ([], [])
+    done = {(row["problem"], row["wanted"]) for row in rows if arguments.resume}
     notes, versions = [], {f"NumPy {np.__version__}"}
+    end = time.monotonic() + 60 * arguments.minutes
     for problem in PROBLEMS:
         if arguments.only and problem.title() not in arguments.only:
             continue
+        if (problem.name, str(problem.wanted)) in done:
+            continue
+        if time.monotonic() > end:
+            print(f"no time is left for {problem.title()} and what follows: go on with --resume", flush=True)
+            break
         if not problem.is_here(arguments.data):
             notes.append(f"{problem.title()}: its files are missing")
             continue
@@ -511,7 +554,9 @@ def measure(arguments):
         kept = [line for line in kept if not line.startswith(problem.title() + ":")]
         notes += remarks
         first = machine.head("solver_peers.py", commit(), f"{arguments.cores} cores", ", ".join(sorted(versions)))
-        settings = f"best: the median of {arguments.runs} runs; other settings: one run"
+        settings = (
+            f"best: the median of {arguments.runs} runs, of 3 at most for a million rows; other settings: one run"
+        )
         write_csv(path, [first, settings] + notes + kept, rows)
 
 
@@ -524,6 +569,8 @@ def main():
     parser.add_argument("--runs", type=int, default=5, help="of each library's best setting")
     parser.add_argument("--limit", type=float, default=90, help="seconds for one run")
     parser.add_argument("--only", nargs="*", help='problems, as "Si2, 20"; other rows of OUT.csv stay')
+    parser.add_argument("--minutes", type=float, default=math.inf, help="no problem begins after so many of them")
+    parser.add_argument("--resume", action="store_true", help="leave out problems that OUT.csv has")
     parser.add_argument("--draw", action="store_true", help="measure nothing, draw what OUT.csv has")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

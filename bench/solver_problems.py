@@ -3,6 +3,7 @@
 Where a formula or a committed list tells the eigenvalues, these are the reference; else the reference is our own answer
 at a hundredth of the tolerance.
 """
+
 import itertools
 import os
 from dataclasses import dataclass, field
@@ -14,18 +15,26 @@ import scipy.sparse
 
 @dataclass
 class Problem:
-    """The `wanted` lowest eigenpairs of A x = theta x, or of A x = theta B x with Jacobi's preconditioner, or those
-    nearest to a target."""
+    """The `wanted` lowest eigenpairs of A x = theta x or of A x = theta B x, or those nearest to a target, or all in an
+    interval, of which there are `wanted`."""
 
     name: str
     wanted: int
-    options: list = field(default_factory=list)  # of eigensolve, which writes the matrix
-    make: object = None  # or a function that returns A
-    files: tuple = ()  # or files of --data: A, and B
+    options: list = field(default_factory=list)  # of eigensolve, which writes the matrix unless it is made
+    make: object = None  # a function that returns A
+    files: tuple = ()  # files of --data: A, and B
     eigenvalues: object = None  # a function that returns them, or a file of --data
     accuracy: float = 1e-8  # of residuals, over ||A|| or ||A|| + |theta| ||B||
     large: bool = False  # a million rows: few settings
     target: float = None
+    interval: tuple = None  # its ends, in gaps
+
+    def is_inside(self):
+        return self.target is not None or self.interval is not None
+
+    def place(self):
+        """What the wanted eigenvalues are the nearest ones to, or None."""
+        return sum(self.interval) / 2 if self.interval else self.target
 
     def title(self):
         return f"{self.name}, {self.wanted}"
@@ -42,13 +51,18 @@ class Problem:
             if isinstance(self.eigenvalues, str)
             else np.array(self.eigenvalues())
         )
+        if self.interval:
+            inside = np.sort(values[(values >= self.interval[0]) & (values <= self.interval[1])])
+            assert len(inside) == self.wanted, f"{self.title()}: {len(inside)} eigenvalues lie there"
+            return inside
         nearest = np.argsort(values if self.target is None else np.abs(values - self.target), kind="stable")
         return np.sort(values[nearest[: self.wanted]])
 
 
-def laplacian_values(length):
+def laplacian_values(length, first=12):
+    """Of a cube of so many points a side, from so many of the lowest ones of a line."""
     one = 2 - 2 * np.cos(np.arange(1, length + 1) * np.pi / (length + 1))
-    return [sum(of) for of in itertools.product(one[:12], repeat=3)]
+    return [sum(of) for of in itertools.product(one[:first], repeat=3)]
 
 
 def hypercube(bits):
@@ -95,6 +109,25 @@ def close_levels():
     return np.concatenate([1e-10 * np.arange(8), np.linspace(1, 4, 2000 - 8)])
 
 
+def spin_ring(sites):
+    """The Heisenberg ring with half of its spins up: states in the order of their bits, as eigensolve has them."""
+    states = np.zeros(1, dtype=np.int64)
+    for site in range(sites):
+        states = np.concatenate([states, states | (1 << site)])
+    up = sum((states >> site) & 1 for site in range(sites))
+    states = np.sort(states[up == sites // 2])
+    diagonal, rows, columns = np.zeros(len(states)), [], []
+    for site in range(sites):
+        pair = (1 << site) | (1 << (site + 1) % sites)
+        differ = np.isin(states & pair, (0, pair), invert=True)
+        diagonal += np.where(differ, -0.25, 0.25)
+        rows.append(np.flatnonzero(differ).astype(np.int32))
+        columns.append(np.searchsorted(states, states[differ] ^ pair).astype(np.int32))
+    rows, columns = np.concatenate(rows), np.concatenate(columns)
+    beside = scipy.sparse.csr_matrix((np.full(len(rows), 0.5), (rows, columns)), shape=(len(states), len(states)))
+    return (beside + scipy.sparse.diags(diagonal)).tocsr()
+
+
 def heisenberg(sites):
     return ["--problem", "heisenberg", "--sites", str(sites), "--periodic"]
 
@@ -110,6 +143,10 @@ def anderson(length, disorder):
 def graphene(cells, q):
     return ["--problem", "graphene", "--grid", str(cells), str(cells), "--flux", "1", str(q)]
 
+
+# By block Lanczos to 1e-11 ||A||.
+RING_OF_24 = [-10.670014516537, -10.487293480731, -10.382464233656, -10.255389053149, -10.255389053149]
+RING_OF_24 += [-10.092799650921, -10.092799650921, -9.967721622473]
 
 PROBLEMS = [
     Problem("ring of 16 spins", 8, heisenberg(16)),
@@ -130,10 +167,34 @@ PROBLEMS = [
     Problem("elast", 10, files=("elast_a.mtx", "elast_b.mtx"), eigenvalues="elast.eig.txt", accuracy=1e-12),
     Problem("graphene at 0", 8, files=("graphene_128x64.mtx",), eigenvalues="graphene_128x64.eig.txt", target=0),
     Problem("Si2 at 8", 8, files=("Si2.mtx",), eigenvalues="Si2.eig.txt", target=8),
+    Problem(
+        "laplacian 30^3 in [1, 1.05]", 42, grid(30), eigenvalues=lambda: laplacian_values(30, 30), interval=(1, 1.05)
+    ),
+    Problem("Si2 in [7.9, 8.4]", 6, files=("Si2.mtx",), eigenvalues="Si2.eig.txt", interval=(7.9, 8.4)),
+    Problem(
+        "graphene in [-0.1, 0.1]",
+        12,
+        files=("graphene_128x64.mtx",),
+        eigenvalues="graphene_128x64.eig.txt",
+        interval=(-0.1, 0.1),
+    ),
+    Problem(
+        "elast in [1, 1.5]", 12, files=("elast_a.mtx", "elast_b.mtx"), eigenvalues="elast.eig.txt", interval=(1, 1.5)
+    ),
+    Problem("evsl at 100", 8, files=("evsl_A.mtx", "evsl_B.mtx"), eigenvalues="evsl.eig.txt", target=100),
+    Problem("lund at 40000", 8, files=("lund_a.mtx", "lund_b.mtx"), eigenvalues="lund.eig.txt", target=4e4),
     Problem("Kac 1001 at 0.5", 8, make=lambda: kac(1001), eigenvalues=lambda: np.arange(-1001, 1002, 2.0), target=0.5),
     Problem("ring of 20 spins", 8, heisenberg(20)),
     Problem("laplacian 60^3", 8, grid(60), eigenvalues=lambda: laplacian_values(60)),
     Problem("laplacian 100^3", 8, grid(100), eigenvalues=lambda: laplacian_values(100), large=True),
+    Problem(
+        "ring of 24 spins",
+        8,
+        [*heisenberg(24), "--matrix-free"],
+        make=lambda: spin_ring(24),
+        eigenvalues=lambda: RING_OF_24,
+        large=True,
+    ),
     Problem("anderson 100^3", 8, anderson(100, 16), large=True),
     Problem("graphene 724^2, flux 1/4", 8, graphene(724, 4), large=True),
 ]

@@ -104,11 +104,12 @@ KOKKOS_INLINE_FUNCTION void add_lanes(const Team& team, Sum* places, int group, 
 /// The most threads of a team; a power of two.
 inline constexpr int product_threads = 128;
 
-struct Position {
+/// Where a tile stands among tiles, or a panel among panels.
+struct Tile {
   int row, column;
 };
 /// The index-th place on and above the diagonal, column by column.
-KOKKOS_INLINE_FUNCTION Position in_upper_triangle(int index) {
+KOKKOS_INLINE_FUNCTION Tile in_upper_triangle(int index) {
   int column = 0;
   while (index > column) index -= ++column;
   return {index, column};
@@ -166,7 +167,7 @@ struct SumsOfShare {
     const int thread = team.team_rank(), threads = team.team_size();
     const int share = index / panels(), number = index % panels(), of_w = panels_in(w.columns, panel_columns);
     const bool gram = of == Factors::one;
-    const Position panel = gram ? in_upper_triangle(number) : Position{number / of_w, number % of_w};
+    const Tile panel = gram ? in_upper_triangle(number) : Tile{number / of_w, number % of_w};
     const bool on_diagonal = gram && panel.row == panel.column;
     const int v_first = panel.row * panel_rows, w_first = panel.column * panel_columns;
     const int v_tiles = tiles_from(v_first, v.columns, panel_rows);
@@ -181,9 +182,9 @@ struct SumsOfShare {
     while (2 * lanes * tiles <= threads) lanes *= 2;
     const int group = thread / lanes, lane = thread % lanes;
     const bool works = group < tiles;
-    const Position own{group / w_tiles, group % w_tiles};
+    const Tile own{group / w_tiles, group % w_tiles};
     const bool shared = on_diagonal && own.row != own.column, below = shared && own.row > own.column;
-    const Position at = below ? Position{own.column, own.row} : own;
+    const Tile at = below ? Tile{own.column, own.row} : own;
     const int first_turn = below ? lanes + lane : lane, turn = shared ? 2 * lanes : lanes;
 
     // What this thread brings: entries of one column, or by columns, where these are many, of one in each block of

@@ -59,11 +59,6 @@ namespace {
 template <class Scalar>
 constexpr std::int64_t reals_in = static_cast<std::int64_t>(sizeof(Scalar) / sizeof(RealOf<Scalar>));
 
-template <class T>
-constexpr WireType wire_type = std::is_same_v<T, float>          ? WireType::float32
-                               : std::is_same_v<T, DoubleDouble> ? WireType::double_double
-                                                                 : WireType::float64;
-
 template <class Scalar>
 void sum_pairs(const Context& context, Scalar* values, std::int64_t count, std::uint64_t tag) {
   using Real = RealOf<Scalar>;
@@ -78,6 +73,11 @@ void sum_pairs(const Context& context, Scalar* values, std::int64_t count, std::
 }
 
 #if BLOCKVEC_HAVE_CUDA_SPACE
+template <class T>
+constexpr WireType wire_type = std::is_same_v<T, float>          ? WireType::float32
+                               : std::is_same_v<T, DoubleDouble> ? WireType::double_double
+                                                                 : WireType::float64;
+
 // Words of all ranks together beyond which it costs less to let the library add than to gather and add.
 constexpr std::size_t most_gathered_bytes = std::size_t{1} << 20;
 

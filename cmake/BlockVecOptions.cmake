@@ -25,6 +25,7 @@ set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 add_library(blockvec_flags INTERFACE)
 target_compile_features(blockvec_flags INTERFACE cxx_std_20)
 target_compile_options(blockvec_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow>
+                       $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-sign-conversion>  # GCC's -Wconversion has none
                        $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Wshadow
                                                       --diag-suppress=554>)
 if(BLOCKVEC_WARNINGS_AS_ERRORS)

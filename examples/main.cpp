@@ -107,14 +107,13 @@ int solve_pair(Operator& a, RunSummary run, const Source& source, ProgramOptions
     options.traits.has_inverse_b = mass && solvers::is_diagonal(communicator, a.rows(), *mass);
     options.traits.wants_wide_blocks = options.is_on_gpu() || communicator.size() > 1;
     options.choose_method();
-    if (mass && (options.method == "chebyshev" || options.method == "interior"))
-      problem.inverse_b = solvers::inverse_of_diagonal(diagonal(*mass));
+    if (mass) problem.inverse_b = solvers::inverse_of_diagonal(diagonal(*mass));
+    const auto end = options.target ? std::nullopt : std::optional(options.lanczos.which);
     if (options.preconditioner == "jacobi") {
-      problem.precondition =
-          solvers::jacobi_preconditioner(diagonal(source), mass ? diagonal(*mass) : Vector(), options.lanczos.which);
+      problem.precondition = solvers::jacobi_preconditioner(diagonal(source), mass ? diagonal(*mass) : Vector(), end);
     } else if (options.preconditioner == "block-jacobi") {
-      problem.precondition = solvers::block_jacobi_preconditioner<Vector>(
-          a.context(), a.rows(), source, mass.get(), options.preconditioner_block, options.lanczos.which);
+      problem.precondition = solvers::block_jacobi_preconditioner<Vector>(a.context(), a.rows(), source, mass.get(),
+                                                                          options.preconditioner_block, end);
     }
   }
   return solve_and_report(problem, std::move(run), options, reporter);

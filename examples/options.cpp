@@ -117,7 +117,7 @@ void check_combinations(const CLI::App& app, const ProgramOptions& options) {
 /// Options of some methods only, and these methods.
 constexpr struct {
   const char* option;
-  std::array<std::string_view, 4> methods;
+  std::array<std::string_view, 5> methods;
 } method_options[] = {{"--target", {"interior", "jacobi-davidson"}},
                       {"--interval", {"interior"}},
                       {"--which", {"lanczos", "lobpcg", "jacobi-davidson", "chebyshev"}},
@@ -125,7 +125,7 @@ constexpr struct {
                       {"--basis", {"lanczos", "jacobi-davidson", "interior"}},
                       {"--filter", {"lanczos"}},
                       {"--max-restarts", {"lanczos", "interior"}},
-                      {"--mass", {"lobpcg", "jacobi-davidson", "chebyshev", "interior"}},
+                      {"--mass", {"lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"}},
                       {"--preconditioner", {"lobpcg", "jacobi-davidson"}},
                       {"--guard", {"lobpcg"}},
                       {"--max-iterations", {"lobpcg", "jacobi-davidson", "chebyshev"}}};
@@ -191,8 +191,8 @@ void check_method(const CLI::App& app, ProgramOptions& options) {
   if (options.method == "interior" && (app.count("--target") > 0) == (app.count("--interval") > 0))
     throw CLI::ValidationError("--method interior takes one of --target and --interval");
   if (options.target && app.count("--which") > 0) throw CLI::ValidationError("--target and --which exclude each other");
-  if (options.target && options.preconditioner != "none")
-    throw CLI::ValidationError("--preconditioner helps at an end of the spectrum, not near --target: leave it out");
+  if (options.target && options.preconditioner == "chebyshev")
+    throw CLI::ValidationError("--preconditioner chebyshev helps at an end of the spectrum, not near --target");
   if (options.interval.size() == 2 && !(options.interval[0] < options.interval[1]))
     throw CLI::ValidationError("--interval takes its lower end and then its upper one");
   options.has_wanted = app.count("--nev") > 0;
@@ -211,10 +211,10 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
   solvers::LanczosOptions& lanczos = options.lanczos;
   app.add_option(
          "--method", options.method,
-         "lanczos: thick-restart block Lanczos with a Chebyshev filter. lobpcg, jacobi-davidson: take --mass and "
-         "--preconditioner. chebyshev: filtered subspaces, for many pairs; takes --mass. interior: Lanczos with a "
-         "filter "
-         "around --target or --interval. auto: by the problem, among those that take the options that are given")
+         "lanczos: thick-restart block Lanczos with a Chebyshev filter. lobpcg, jacobi-davidson: take "
+         "--preconditioner. chebyshev: filtered subspaces, for many pairs. interior: Lanczos with a filter "
+         "around --target or --interval. All take --mass. auto: by the problem, among those that take the options that "
+         "are given")
       ->check(CLI::IsMember({"auto", "lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"}))
       ->group(group);
   app.add_option("--preconditioner", options.preconditioner,

@@ -20,7 +20,8 @@ const char* rounds_of(const ProgramOptions& options) { return options.is_lanczos
 ProgressPrinter::ProgressPrinter(std::int64_t wanted, int ranks, const ProgramOptions& options)
     : wanted_(wanted),
       round_(options.is_lanczos() ? "restart" : "iteration"),
-      is_terminal_(ranks == 1 && isatty(STDOUT_FILENO) == 1) {}
+      // The one that the program was started from. mpirun shows its ranks one of its own, even where it writes to a pipe.
+      is_terminal_(ranks == 1 && tcgetpgrp(STDOUT_FILENO) != -1) {}
 
 int ProgressPrinter::operator()(const solvers::Step& step) {
   // Seconds. A launcher that is busy ending ranks reads no more: a flood of lines would stand before the result then.
@@ -78,7 +79,8 @@ std::string result_table(const RunSummary& run, const ProgramOptions& options) {
                         run.converged ? "converged" : "NOT CONVERGED", limit, options.lanczos.tolerance,
                         run.norm_estimate, run.orthogonality_loss);
   } else {
-    const double worst = *std::max_element(run.backward_errors.begin(), run.backward_errors.end());
+    double worst = 0;
+    for (const double error : run.backward_errors) worst = std::max(worst, error);
     text += fmt::format("{}: backward errors <= {:.1e} (asked for: {:g}); ||V^H B V - I|| = {:.1e}\n",
                         run.converged ? "converged" : "NOT CONVERGED", worst, options.lanczos.tolerance,
                         run.orthogonality_loss);

@@ -70,7 +70,7 @@ template <class Vector>
 Preconditioner<Vector> block_jacobi_preconditioner(const Context& context, const RowDistribution& rows,
                                                    const RowSource<typename Vector::Scalar>& a,
                                                    const RowSource<typename Vector::Scalar>* b, std::int64_t size,
-                                                   Which which) {
+                                                   std::optional<Which> which) {
   using Scalar = typename Vector::Scalar;
   using Space = typename Vector::Space;
   using OnHost = BlockVector<Scalar, typename Vector::Layout, Kokkos::HostSpace>;
@@ -100,7 +100,7 @@ Preconditioner<Vector> block_jacobi_preconditioner(const Context& context, const
 #define BLOCKVEC_BLOCK_JACOBI(Scalar, Layout, Space)                                                            \
   template Preconditioner<BlockVector<Scalar, Layout, Space>> block_jacobi_preconditioner(                      \
       const Context&, const RowDistribution&, const RowSource<Scalar>&, const RowSource<Scalar>*, std::int64_t, \
-      Which);
+      std::optional<Which>);
 BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_BLOCK_JACOBI)
 
 }  // namespace blockvec::solvers

@@ -17,10 +17,11 @@ struct RitzPair {
   Real value = 0;
   Real residual = 0;  // recomputed
   Real estimate = 0;
+  Real residual_of_a = 0;  // what people are told: with a B it is ||A x - theta B x||, and `residual` is of B^-1 A
 
   template <class Archive>
   void state(Archive& archive) {
-    archive(value, residual, estimate);
+    archive(value, residual, estimate, residual_of_a);
   }
 };
 
@@ -50,7 +51,7 @@ auto measured_pairs(const Apply& apply, const Vector& x) {
   theta.from_host(values);
   residual(x, theta, ax, row);
   const auto norms = row.to_host();
-  for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i].residual = norms(0, i);
+  for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i].residual = pairs[i].residual_of_a = norms(0, i);
   return pairs;
 }
 

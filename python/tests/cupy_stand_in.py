@@ -9,7 +9,7 @@ from unittest import mock
 
 import numpy as np
 
-from blockvec import _homes, _host
+from blockvec import _homes, _host, _modules
 
 
 class Array:
@@ -29,9 +29,8 @@ class Array:
     def __dlpack_device__(self):
         return 2, 0
 
-    def __dlpack__(self, *, stream):
-        assert stream == STREAM
-        return self._array.__dlpack__()
+    def __dlpack__(self, **_):
+        raise AssertionError("an export, which takes longer than a view of the address")
 
     def __getitem__(self, index):
         return Array(self._array[index])
@@ -59,6 +58,19 @@ class Array:
 
 
 STREAM = 4096
+QUEUED = ("inner_product", "update", "multiply_in_place", "project", "normalize", "solve")
+
+
+def on_stream(function):
+    """Asserts that the call is queued on the caller's stream."""
+
+    def checked(call, *arguments):
+        assert call[3] == STREAM
+        return function(call, *arguments)
+
+    return checked
+
+
 Array.__module__ = "cupy"
 
 
@@ -117,19 +129,21 @@ def stand_in():
     """Makes the package take these for CuPy's."""
     cupy = types.ModuleType("cupy")
     cupy.empty = lambda shape, dtype, order: Array(np.full(shape, np.nan, dtype, order))
+    cupy.zeros = lambda shape, dtype, order: Array(np.zeros(shape, dtype, order))
     cupy.asarray = lambda array, order: Array(np.array(array, order=order))
     cupy.cuda = types.SimpleNamespace(
         Device=lambda number: contextlib.nullcontext(),
         get_current_stream=lambda number: types.SimpleNamespace(ptr=STREAM),
-        runtime=types.SimpleNamespace(getDevice=lambda: 0),
+        runtime=types.SimpleNamespace(getDevice=lambda: 0, getDeviceCount=lambda: 1),
     )
     functions = {name: getattr(_host, name) for name in dir(_host) if not name.startswith("__")}
+    functions |= {name: on_stream(functions[name]) for name in QUEUED}
     device = types.SimpleNamespace(**functions, use_device=lambda number: None)
     before = sys.modules.get("cupy")
     sys.modules["cupy"] = cupy
     _homes.home_on_device.cache_clear()
     try:
-        with mock.patch.object(_homes, "_load_device", lambda: device):
+        with mock.patch.object(_modules, "device", lambda: device):
             yield
     finally:
         _homes.home_on_device.cache_clear()

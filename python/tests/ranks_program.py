@@ -96,8 +96,12 @@ def eigenpairs():
         # With M a residual is measured by the norms of both, of which M's is 2.
         assert np.linalg.norm(A @ whole - image * w, axis=0).max() <= 3 * result.target + 12 * rounding
         assert np.linalg.norm(whole.T @ image - np.eye(5)) <= 5 * rounding
-    w, _ = bv.eigsh(A[MINE], sigma=6.0, k=2, comm=COMM)
-    same_everywhere(w)
+    for options in ({}, {"M": mass, "Minv": lambda x: x / mass.diagonal()[MINE, None]}, {"method": "jacobi-davidson"}):
+        alone = bv.eigsh(A, 2, options.get("M"), sigma=6.0)
+        here = {"M": mass[MINE]} if "M" in options else {}
+        w, _ = bv.eigsh(A[MINE], sigma=6.0, k=2, comm=COMM, **{**options, **here})
+        same_everywhere(w)
+        assert np.abs(w - alone.eigenvalues).max() <= 4 * alone.target  # with M by the norms of both, both times
     w, _ = bv.lobpcg(A[MINE], V[MINE], comm=COMM, tol=1e-8)
     alone, _ = bv.lobpcg(A, V, tol=1e-8)
     assert np.abs(w - alone).max() <= 2e-8

@@ -411,9 +411,9 @@ def test_import_without_a_device():
     program = (
         "import os; os.environ['CUDA_VISIBLE_DEVICES'] = ''\n"
         "import sys, blockvec as bv\n"
-        "assert 'blockvec._device' not in sys.modules\n"
-        "from blockvec import _device\n"
-        "try:\n    _device.use_device(0)\n"
+        "from blockvec import _modules\n"
+        "assert _modules.device_name() not in sys.modules\n"
+        "try:\n    _modules.device().use_device(0)\n"
         "except bv.DeviceError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import blockvec as bv
-from blockvec import _homes
+from blockvec import _modules
 
 EPS = np.finfo(float).eps
 
@@ -155,7 +155,7 @@ def test_tensors_that_are_refused():
 @pytest.mark.skipif(bv.show_config()["cuda"], reason="this build has a module for devices")
 def test_build_without_devices():
     with pytest.raises(bv.DeviceError, match="arrays on a device need a build of blockvec with CUDA"):
-        _homes._load_device()
+        _modules.device()
 
 
 def test_libraries_and_devices_that_do_not_fit(random):

@@ -195,10 +195,29 @@ def test_pencil_of_complex_matrices(random):
     a = conftest.rotated(np.linspace(-2, 5, n), np.complex128)
     m = conftest.rotated(np.linspace(1, 4, n), np.complex128, seed=2)
     exact = scipy.linalg.eigvalsh(a, m)
-    for method in ("auto", "jacobi-davidson"):
+    for method in ("auto", *METHODS):
         w, v = bv.eigsh(a, 5, m, which="SA", method=method)
         check_pairs(a, w, v, np.linspace(-2, 5, n), 1e-8, m)
         assert np.abs(w - exact[:5]).max() <= 5 * 2e-8
+
+
+def test_pencil_of_functions(random):
+    """Of which no diagonal is known."""
+    n = 80
+    a, m = conftest.rotated(np.linspace(-2, 5, n)), conftest.rotated(np.linspace(1, 4, n), seed=2)
+    exact = scipy.linalg.eigvalsh(a, m)
+    w, v = bv.eigsh(bv.Operator(a.dot, a.shape), 5, bv.Operator(m.dot, m.shape), which="LA", method="lanczos")
+    check_pairs(a, w, v, np.linspace(-2, 5, n), 1e-8, m)
+    assert np.abs(w - exact[-5:]).max() <= 5 * 2e-8
+
+
+def test_interior_of_a_pencil():
+    a, m = conftest.laplacian(12, 2), scipy.sparse.diags(np.linspace(1, 4, 144)).tocsr()
+    exact = scipy.linalg.eigvalsh(a.toarray(), m.toarray())
+    nearest = np.sort(exact[np.argsort(np.abs(exact - 1.3))[:4]])
+    w, v = bv.eigsh(a, 4, m, sigma=1.3)
+    check_pairs(a, w, v, scipy.linalg.eigvalsh(a.toarray()), 1e-8, m.toarray())
+    assert np.abs(w - nearest).max() <= 8 * 2e-8
 
 
 def test_real_matrix_and_complex_mass():

@@ -15,9 +15,6 @@
 namespace blockvec::solvers {
 namespace {
 
-/// Of rows that pass through the host's memory together on their way to a device.
-constexpr std::int64_t bytes_together = std::int64_t{1} << 26;
-
 /// One row of the matrix in two pieces of memory, those of own columns and of ghosts.
 template <class Scalar>
 struct SplitRow {
@@ -71,6 +68,9 @@ void fill_rows(const RowDistribution& rows, const RowSource<Scalar>& source, int
 }
 
 #if BLOCKVEC_HAVE_CUDA_SPACE
+/// Of rows that pass through the host's memory together on their way to a device.
+constexpr std::int64_t bytes_together = std::int64_t{1} << 26;
+
 /// The first `count` rows of a block in host memory, to rows from `begin` on.
 template <class Scalar, class Space>
 void copy_rows(const HostBlock<Scalar>& from, const DenseBlock<Scalar, Space>& to, std::int64_t begin,

@@ -14,18 +14,17 @@ namespace blockvec::solvers {
 template <class Vector>
 Result<Vector> block_lanczos(const Problem<Vector>& problem, const LanczosOptions& options, const Observer& observer) {
   require_operands("block_lanczos", problem);
-  if (problem.b) {
-    throw InputError(
-        "block_lanczos: it solves A x = theta x alone, and a B was given, which lobpcg, jacobi_davidson, "
-        "chebyshev_subspace and interior_lanczos take");
-  }
-  const Vector deflation = orthonormal_copy(problem.deflation, options.orth);
-  const LanczosOptions filled = checked(options, default_block(is_host_space<typename Vector::Space>),
-                                        problem.a.rows().global_rows(), deflation.width());
-  const auto solve = [&](const Problem<Vector>& own, const Observer& seen, double) {
-    return LanczosSearch<Vector>(own, deflation, filled, seen).solve();
+  const auto filled_for = [&](std::int64_t deflated) {
+    return checked(options, default_block(is_host_space<typename Vector::Space>), problem.a.rows().global_rows(),
+                   deflated);
   };
-  return solve_in_fitting_units(problem, observer, filled.seed, solve);
+  (void)filled_for(0);
+  const auto solve = [&](const Problem<Vector>& own, const Observer& seen, double) {
+    using Search = LanczosSearch<Vector>;
+    KrylovPencil<Vector> pencil("block_lanczos", own, Search::sign_of(options), options.orth, options.seed);
+    return Search(own, pencil, filled_for(pencil.deflation().width()), seen).solve();
+  };
+  return solve_in_fitting_units(problem, observer, options.seed, solve);
 }
 
 }  // namespace blockvec::solvers

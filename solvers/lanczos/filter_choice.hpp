@@ -8,8 +8,8 @@
 
 #include "solvers/lanczos/accuracy.hpp"
 #include "solvers/lanczos/chebyshev_filter.hpp"
-#include "solvers/ritz_pair.hpp"
 #include "solvers/lanczos/spectrum_probe.hpp"
+#include "solvers/ritz_pair.hpp"
 
 namespace blockvec::solvers {
 
@@ -22,8 +22,8 @@ class FilterChoice {
   using Transform = SpectralTransform<Vector>;
   using Pairs = std::vector<RitzPair<Real>>;
 
-  FilterChoice(const Problem<Vector>& problem, const LanczosOptions& options, Real sign)
-      : a_(problem.a), options_(options), sign_(sign), transform_(a_, sign) {}
+  FilterChoice(const AnyOperator<Vector>& a, const LanczosOptions& options, Real sign)
+      : a_(a), options_(options), sign_(sign), transform_(a_, sign) {}
 
   const Transform& transform() const { return transform_; }
 
@@ -42,10 +42,11 @@ class FilterChoice {
   /// matrix. A level of more copies than the basis has columns is kept in one piece. Each start finds only a block of
   /// its copies, with a filter or without. So there is no filter where plain steps within one basis do as much, and
   /// none that looks into the level before a search without it has had its time. Returns the columns that A was applied
-  /// to. `spare`: two columns that it may use.
-  std::int64_t choose(const Vector& deflation, const std::pair<Vector, Vector>& spare, Accuracy<Real>& accuracy) {
+  /// to. `spare` and `inner`: see SpectrumProbe.
+  std::int64_t choose(const Vector& deflation, const std::pair<Vector, Vector>& spare,
+                      const ProbedInnerProduct<Vector>& inner, Accuracy<Real>& accuracy) {
     if (options_.filter_degree == 0 || a_.rows().global_rows() <= options_.basis) return 0;
-    SpectrumProbe<Vector> probe(a_, sign_, deflation, spare);
+    SpectrumProbe<Vector> probe(a_, sign_, deflation, spare, inner);
     const auto cut = probe.run(static_cast<Real>(options_.basis), least_filtered_gap<Real>(), options_.seed);
     if (!cut) return probe.applications();
     accuracy.norm = cut->norm;
@@ -79,7 +80,7 @@ class FilterChoice {
     }
     // The unwanted part begins clearly above the last wanted eigenvalue, which may have copies: a filter that cuts
     // right above it would not tell it from what is damped.
-    const Real clear = std::max(least_cut_gap * (last - lowest), accuracy.same_eigenvalue());
+    const Real clear = std::max(least_cut_gap * (last - lowest), accuracy.same_eigenvalue(last));
     std::size_t first_damped = first_unwanted;
     while (first_damped + 1 < values.size() && transform_.eigenvalue(values[first_damped]) < last + clear) {
       ++first_damped;

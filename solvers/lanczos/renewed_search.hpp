@@ -73,7 +73,7 @@ class RenewedSearch {
     if (space.active() == 0) return false;
     if (is_about_last(pairs)) {
       const bool is_converged = accuracy_.count_converged(space, transform) > 0;
-      const bool is_hidden = transform.cut() <= last_wanted(pairs) + accuracy_.same_eigenvalue();  // by the filter
+      const bool is_hidden = transform.cut() <= last_wanted(pairs) + same_as_last(pairs);  // by the filter
       return to_find(pairs, space, transform) == 0 &&
              (is_converged || is_hidden || level(pairs, rest_beyond(0, space, transform)) != Level::unknown);
     }
@@ -125,7 +125,7 @@ class RenewedSearch {
     if (count < space.active()) {
       const Real value = space.values()[static_cast<std::size_t>(count)];
       const Real residual = space.residuals()[static_cast<std::size_t>(count)];
-      const bool is_converged = accuracy_.estimate(space, transform, count) <= accuracy_.strict_tolerance();
+      const bool is_converged = accuracy_.has_converged(space, transform, count);
       const Real ratio = is_fresh ? missing_ratio : Real(0.1);
       rest.lower = transform.eigenvalue(is_converged ? value : value - residual / ratio);
       if (transform.eigenvalue(value) < transform.cut()) rest.upper = transform.eigenvalue(value);
@@ -136,7 +136,7 @@ class RenewedSearch {
   }
 
   Level level(const Pairs& pairs, const Rest& rest) const {
-    const Real limit = last_wanted(pairs) + accuracy_.same_eigenvalue();
+    const Real limit = last_wanted(pairs) + same_as_last(pairs);
     const auto in_level = std::count_if(pairs.begin(), pairs.end(), [&](const auto& p) { return p.value <= limit; });
     if (in_level > wanted_ || rest.upper <= limit) return Level::cut;
     const bool is_bounded = rest.is_all || is_about_last(pairs) || !may_lack_last(pairs);
@@ -145,16 +145,17 @@ class RenewedSearch {
 
   std::int64_t copies_of_last(const Pairs& pairs) const {
     return std::count_if(pairs.begin(), pairs.end(), [last = last_wanted(pairs), this](const auto& pair) {
-      return std::abs(pair.value - last) <= accuracy_.same_eigenvalue();
+      return std::abs(pair.value - last) <= accuracy_.same_eigenvalue(last);
     });
   }
 
   Real last_wanted(const Pairs& pairs) const { return sorted_values(pairs)[static_cast<std::size_t>(wanted_ - 1)]; }
+  Real same_as_last(const Pairs& pairs) const { return accuracy_.same_eigenvalue(last_wanted(pairs)); }
 
   /// The last wanted eigenvalue among the locked ones, less what separates eigenvalues that count as equal.
   Real threshold(const Pairs& pairs) const {
     if (std::ssize(pairs) < wanted_) return std::numeric_limits<Real>::infinity();
-    return last_wanted(pairs) - accuracy_.same_eigenvalue();
+    return last_wanted(pairs) - same_as_last(pairs);
   }
 
   static std::vector<Real> sorted_values(const Pairs& pairs) {
@@ -171,7 +172,7 @@ class RenewedSearch {
     if (is_complete) return highest;
     const std::vector<Real> values = sorted_values(pairs);
     for (std::size_t begin = 0, end = 0; begin < values.size(); begin = end) {
-      while (end < values.size() && values[end] - values[begin] <= accuracy_.same_eigenvalue()) ++end;
+      while (end < values.size() && values[end] - values[begin] <= accuracy_.same_eigenvalue(values[begin])) ++end;
       if (values[begin] < threshold(pairs) && static_cast<std::int64_t>(end - begin) >= starts) highest = values[begin];
     }
     return highest;

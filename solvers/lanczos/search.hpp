@@ -7,6 +7,7 @@
 #include "solvers/journal.hpp"
 #include "solvers/lanczos/accuracy.hpp"
 #include "solvers/lanczos/filter_choice.hpp"
+#include "solvers/lanczos/krylov_pencil.hpp"
 #include "solvers/lanczos/krylov_space.hpp"
 #include "solvers/lanczos/renewed_search.hpp"
 #include "solvers/lanczos/thick_restart.hpp"
@@ -16,27 +17,28 @@ namespace blockvec::solvers {
 
 /// Thick-restart block Lanczos: the loop. Each decision has an object of its own: what counts as found (Accuracy), how
 /// much a restart keeps (kept_at_restart), which polynomial of A it works with (FilterChoice), whether copies of an
-/// eigenvalue may be missing (RenewedSearch), and who may end it (Stopping). The constructor allocates what the search
-/// needs.
+/// eigenvalue may be missing (RenewedSearch), and who may end it (Stopping). With a B, A is B^-1 A here (KrylovPencil).
+/// The constructor allocates what the search needs.
 template <class Vector>
 class LanczosSearch {
  public:
   using Scalar = typename Vector::Scalar;
   using Real = RealOf<Scalar>;
 
-  /// `deflation` is that of the problem, orthonormal; the options are checked().
-  LanczosSearch(const Problem<Vector>& problem, const Vector& deflation, const LanczosOptions& options,
+  /// `pencil` is that of the problem, with the sign of sign_of(), and outlives this; the options are checked().
+  LanczosSearch(const Problem<Vector>& problem, KrylovPencil<Vector>& pencil, const LanczosOptions& options,
                 const Observer& observer)
-      : problem_(problem),
-        deflation_(deflation),
+      : pencil_(pencil),
+        initial_(problem.initial),
         options_(options),
-        sign_(options.which == Which::smallest ? Real(1) : Real(-1)),
-        apply_(problem.a, sign_, applications_),
-        accuracy_{.relative = static_cast<Real>(options.tolerance)},
-        filter_(problem, options_, sign_),
+        sign_(sign_of(options)),
+        apply_([&pencil](const Vector& x, const Vector& y) { pencil.apply_a(x, y); }),
+        accuracy_{.relative = static_cast<Real>(options.tolerance), .quotient = pencil.quotient_of_norms()},
+        filter_(pencil.operation(), options_, sign_),
         renewal_(options_.wanted, accuracy_),
         journal_(problem, options_.checkpoint, steering("block_lanczos", options_, own_steering(options_)), observer),
-        space_(context(), problem.a.rows(), deflation, options_.basis, options_.block, options_.orth),
+        space_(context(), problem.a.rows(), pencil.deflation(), options_.basis, options_.block, options_.orth,
+               pencil.metric(), pencil.b_deflation()),
         vectors_(context(), problem.a.rows(), options_.wanted, "eigenvectors"),
         stagnation_(patience_of(options_), 0.5) {
     // Scratch memory for all that follows: an image of the wanted vectors, and what products need beside it.
@@ -46,21 +48,25 @@ class LanczosSearch {
   LanczosSearch(const LanczosSearch&) = delete;
   LanczosSearch& operator=(const LanczosSearch&) = delete;
 
+  /// Of A, so that its lower end is the wanted one.
+  static Real sign_of(const LanczosOptions& options) { return options.which == Which::smallest ? Real(1) : Real(-1); }
+
   /// All that the search goes on from before a block, for an archive (state_archive.hpp).
   template <class Archive>
   void state(Archive& archive) {
-    archive(journal_);
+    archive(journal_, pencil_);
     filter_.state_of_transform(archive);
     archive(space_, pairs_, accuracy_.norm, filter_.top(), accuracy_.distrust);
     filter_.state(archive);
     archive(renewal_.is_check, renewal_.suspect, renewal_.found, found_at_once_, refinements_, renewal_.starts,
-            restarts_, applications_, renewal_.is_fresh, most_applications_, stagnation_, error_);
+            restarts_, renewal_.is_fresh, most_applications_, stagnation_, error_);
   }
 
   Result<Vector> solve() {
     if (!journal_.begin_or_resume(*this)) {
-      applications_ += filter_.choose(deflation_, space_.spare_columns(), accuracy_);
-      start_search(problem_.initial);
+      pencil_.count_operations(filter_.choose(pencil_.deflation(), space_.spare_columns(),
+                                              {pencil_.metric(), pencil_.b_deflation()}, accuracy_));
+      start_search(initial_);
     }
     for (;;) {
       const bool is_through = search();
@@ -111,7 +117,8 @@ class LanczosSearch {
   void look_for_more_of_last() {
     const bool begins_anew = renewal_.may_lack_last(pairs_) || space_.next() == 0;
     const std::int64_t basis = options_.basis * std::max(1, filter_.transform().degree());
-    most_applications_ = applications_ + (begins_anew ? applications_ + basis : applications_ / 2);
+    const std::int64_t until_now = pencil_.applications();
+    most_applications_ = until_now + (begins_anew ? until_now + basis : until_now / 2);
     if (begins_anew) start_search();
     renewal_.ask_about_last(pairs_);
   }
@@ -122,7 +129,7 @@ class LanczosSearch {
     for (;;) {
       if (!space_.trouble().empty()) return false;
       while (space_.has_room()) {
-        if (renewal_.is_about_last(pairs_) && applications_ >= most_applications_) return false;
+        if (renewal_.is_about_last(pairs_) && pencil_.applications() >= most_applications_) return false;
         journal_.save_if_asked(*this);
         if (journal_.is_stopped()) return false;
         multiply();
@@ -166,7 +173,7 @@ class LanczosSearch {
 
   void multiply() {
     const auto& transform = filter_.transform();
-    applications_ += space_.multiply(transform) * std::max(1, transform.degree());
+    pencil_.count_operations(space_.multiply(transform) * std::max(1, transform.degree()));
   }
 
   /// Whether the device is to go on with the next block while the host looks at what is known: not where the search is
@@ -175,7 +182,8 @@ class LanczosSearch {
     if (is_host_space<typename Vector::Space> || !space_.trouble().empty() || space_.next() == 0) return false;
     const std::int64_t last = to_find() - 1;
     if (last < 0 || last >= std::ssize(space_.values())) return true;
-    return estimate(last) > filter_range<Real> * accuracy_.strict_tolerance();
+    const Real value = filter_.transform().eigenvalue(space_.values()[static_cast<std::size_t>(last)]);
+    return estimate(last) > filter_range<Real> * accuracy_.strict_tolerance(value);
   }
 
   std::int64_t to_find() const { return renewal_.to_find(pairs_, space_, filter_.transform()); }
@@ -194,11 +202,12 @@ class LanczosSearch {
         filter_.give_up();
         return start_search();
       }
-      if (pair.residual > accuracy_.tolerance()) {
-        accuracy_.see_wrong_estimate(pair.residual);
+      if (pair.residual > accuracy_.tolerance(pair.value)) {
+        accuracy_.see_wrong_estimate(pair);
         break;
       }
-      pairs_.push_back({pair.value, pair.residual, estimate(verified)});
+      pairs_.push_back(pair);
+      pairs_.back().estimate = estimate(verified);
     }
     renewal_.found += verified;
     if (verified > 0) filter_.see_find(restarts_);
@@ -207,10 +216,17 @@ class LanczosSearch {
   }
 
   std::vector<Pair> measure(const Vector& x) {
+    if (pencil_.has_b()) {
+      Result<Vector> measured;
+      return measure_with_b(x, measured);
+    }
     std::vector<Pair> pairs = measured_pairs(apply_, x);
     for (const Pair& pair : pairs) accuracy_.see_value(pair.value);
     return pairs;
   }
+  /// The same with a B, for the result as well.
+  std::vector<Pair> measure_with_b(const Vector& x, Result<Vector>& result);
+  Pair pair_of(const Result<Vector>& result, std::size_t index) const;
 
   /// More pairs than wanted may have been found: the highest leave the basis.
   void drop_surplus() {
@@ -230,14 +246,13 @@ class LanczosSearch {
   Step step() const;
   Result<Vector> finish(bool found);
 
-  const Context& context() const { return problem_.a.context(); }
+  const Context& context() const { return pencil_.context(); }
 
-  Problem<Vector> problem_;
-  Vector deflation_;
+  KrylovPencil<Vector>& pencil_;
+  Vector initial_;
   LanczosOptions options_;
   Real sign_;
-  std::int64_t applications_ = 0;
-  CountedOperator<Vector> apply_;
+  typename FunctionOperator<Vector>::Multiply apply_;  // sign * A
   Accuracy<Real> accuracy_;
   FilterChoice<Vector> filter_;
   RenewedSearch<Real> renewal_;

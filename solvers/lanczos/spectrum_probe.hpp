@@ -4,10 +4,12 @@
 #include <blockvec/blockvec.hpp>
 #include <blockvec/solvers/operator.hpp>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "solvers/counted_operator.hpp"
 #include "solvers/tridiagonal.hpp"
 
 namespace blockvec::solvers {
@@ -24,13 +26,20 @@ struct SpectrumCut {
   bool is_crowded;
 };
 
+/// The inner product x^H B y, in which the probed operator is Hermitian; empty: x^H y.
+template <class Vector>
+struct ProbedInnerProduct {
+  std::function<void(const Vector&, const Vector&)> apply_b = {};
+  Vector b_deflation = {};  ///< B applied to what stays out of the search
+};
+
 /// Lanczos from one random vector, short and without reorthogonalisation: far cheaper than steps in blocks, and it sees
 /// the ends of the spectrum first. Its Ritz values and the squared first entries of their vectors are a quadrature of
 /// the spectral density, since a random vector weighs all eigenvectors alike on average: n times the weights up to a
 /// Ritz value estimate how many eigenvalues lie up to there (Lin, Saad, Yang 2016, SIAM Review 58, 34). It goes on
 /// until the second Ritz value has no more than `count` eigenvalues below it, `most_steps` at most. The largest Ritz
 /// value plus its residual bounds the spectrum in practice (Zhou, Li 2011). Nothing where there are too few eigenvalues
-/// to cut between. Cost: each step applies A to one column, four passes over a column, two reductions.
+/// to cut between. Cost: each step applies A, and B, to one column, four passes over a column, two reductions.
 template <class Vector>
 class SpectrumProbe {
  public:
@@ -40,12 +49,15 @@ class SpectrumProbe {
   using Cut = SpectrumCut<Real>;
 
   /// The columns of `deflation`, orthonormal, stay out of the search; that takes another reduction a step. `spare`: two
-  /// columns that it may use.
+  /// columns that it may use. With a B it allocates a third.
   SpectrumProbe(const AnyOperator<Vector>& a, Real sign, const Vector& deflation,
-                const std::pair<Vector, Vector>& spare)
+                const std::pair<Vector, Vector>& spare, const ProbedInnerProduct<Vector>& inner = {})
       : a_(a),
         sign_(sign),
+        apply_b_(inner.apply_b),
         deflation_(deflation),
+        b_deflation_(apply_b_ ? inner.b_deflation : deflation),
+        image_(apply_b_ ? Vector(a.context(), a.rows(), 1, "B Lanczos vector") : Vector()),
         current_(spare.first),
         previous_(spare.second),
         dot_(a.context(), 1, 1, "BlockVec::solvers::probe_dot"),
@@ -59,7 +71,7 @@ class SpectrumProbe {
     constexpr int steps_between_looks = 4;
     fill_random(current_, seed);
     deflate(current_);
-    scale(current_, Scalar(1 / norm(current_)));
+    normalize(current_, norm(current_));
     std::optional<Cut> cut;
     for (int steps = 1; steps <= most_steps; ++steps) {
       const bool goes_on = step();
@@ -78,19 +90,15 @@ class SpectrumProbe {
   bool step() {
     const Real before = coupling_.empty() ? Real(0) : coupling_.back();
     a_.apply(Scalar(sign_), Scalar(0), current_, Scalar(-before), previous_);
-    column_dots(current_, previous_, dot_);
+    column_dots(apply_b_ ? image_ : current_, previous_, dot_);
     const Scalar quotient = dot_.to_host()(0, 0);
     axpby(-quotient, current_, Scalar(1), previous_);
     deflate(previous_);
-    if constexpr (ScalarTraits<Scalar>::is_complex) {
-      diagonal_.push_back(quotient.real());
-    } else {
-      diagonal_.push_back(quotient);
-    }
+    diagonal_.push_back(real_part(quotient));
     coupling_.push_back(norm(previous_));
     size_ = std::max({size_, std::abs(diagonal_.back()), coupling_.back()});
     if (!(coupling_.back() > std::sqrt(epsilon<Scalar>) * size_)) return false;
-    scale(previous_, Scalar(1 / coupling_.back()));
+    normalize(previous_, coupling_.back());
     std::swap(previous_, current_);
     return true;
   }
@@ -119,18 +127,30 @@ class SpectrumProbe {
 
   void deflate(const Vector& x) {
     if (deflation_.width() == 0) return;
-    inner_product(deflation_, x, coefficients_);
+    inner_product(b_deflation_, x, coefficients_);
     update(Scalar(-1), deflation_, coefficients_, Scalar(1), x);
   }
 
+  /// Of the vector that is to be the next current one; its image is kept.
   Real norm(const Vector& x) {
+    if (apply_b_) {
+      apply_b_(x, image_);
+      column_dots(x, image_, dot_);
+      return std::sqrt(std::max<Real>(0, real_part(dot_.to_host()(0, 0))));
+    }
     column_norms(x, norm_);
     return norm_.to_host()(0, 0);
+  }
+  void normalize(const Vector& x, Real length) {
+    scale(x, Scalar(1 / length));
+    if (apply_b_) scale(image_, Scalar(1 / length));
   }
 
   AnyOperator<Vector> a_;
   Real sign_;
-  Vector deflation_;
+  std::function<void(const Vector&, const Vector&)> apply_b_;
+  Vector deflation_, b_deflation_;
+  Vector image_;  // of the current vector under B
   Vector current_, previous_;
   SmallMatrix<Scalar, Space> dot_;
   SmallMatrix<Real, Space> norm_;

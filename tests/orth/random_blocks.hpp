@@ -116,7 +116,7 @@ class Span {
  private:
   double rest(const Columns& x, std::int64_t j) {
     rest_.assign(x.entries.begin() + j * x.rows, x.entries.begin() + (j + 1) * x.rows);
-    if (!normalize()) return 0;
+    if (normalize() == 0) return 0;
     long double share = 1;
     for (int pass = 0; pass < 3 && share > 0; ++pass) {
       for (const auto& q : kept_) {

@@ -1,4 +1,4 @@
-// LOBPCG, Chebyshev-filtered subspaces, Jacobi-Davidson, interior Lanczos: a run that is stopped and goes on from its
+// LOBPCG, Chebyshev-filtered subspaces, Jacobi-Davidson, Lanczos: a run that is stopped and goes on from its
 // checkpoint, against one that is not, bit for bit. What files are refused: checkpoint.cpp.
 #include <blockvec/solvers/interior.hpp>
 #include <blockvec/solvers/lanczos.hpp>
@@ -16,7 +16,6 @@ namespace {
 
 struct Interior {
   using Options = InteriorOptions;
-  static constexpr const char* name = "interior_lanczos";
   template <class Vector>
   static Result<Vector> solve(const Problem<Vector>& problem, const Options& options, const Observer& observer = {}) {
     return interior_lanczos<Vector>(problem, options, observer);
@@ -142,6 +141,19 @@ TEST_F(InteriorContinuation, HasTheSameBitsForPairs) {
   const LinearElements<double> elements{150};
   Operator k(context_, rows, elements.k()), m(context_, rows, elements.m());
   expect_continues<JacobiDavidson, Host>({.a = k, .b = m}, {.wanted = 4, .target = 1.2});
+}
+
+TEST(LanczosContinuation, HasTheSameBitsForPairs) {
+  MikotaOperators<Kokkos::HostSpace> operators(Mikota{150});
+  auto problem = operators.problem();
+  const auto lowest = block_lanczos(problem, {.wanted = 2});
+  ASSERT_TRUE(lowest.converged()) << lowest.why;
+  const Host near(problem.a.context(), problem.a.rows(), 3);
+  fill_random(near, 7);
+  problem.deflation = lowest.vectors;
+  problem.initial = near;
+  for (const int filter : {LanczosOptions::automatic_filter, 0})
+    expect_continues<Lanczos, Host>(problem, {.wanted = 6, .filter_degree = filter});
 }
 
 }  // namespace

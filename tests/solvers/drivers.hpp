@@ -4,6 +4,7 @@
 
 #include <blockvec/solvers/chebyshev.hpp>
 #include <blockvec/solvers/jacobi_davidson.hpp>
+#include <blockvec/solvers/lanczos.hpp>
 #include <blockvec/solvers/lobpcg.hpp>
 #include <blockvec/solvers/sparse_operator.hpp>
 #include <cstdint>
@@ -87,7 +88,19 @@ struct JacobiDavidson {
   static std::string describe(const Options& options) { return "block " + std::to_string(options.block); }
 };
 
+/// At an end of the spectrum, of pairs: has restarts in place of iterations.
+struct Lanczos {
+  using Options = LanczosOptions;
+  static constexpr const char* name = "block_lanczos";
+  template <class Vector>
+  static Result<Vector> solve(const Problem<Vector>& problem, const Options& options, const Observer& observer = {}) {
+    return block_lanczos<Vector>(problem, options, observer);
+  }
+  static Options with(std::int64_t wanted) { return {.wanted = wanted}; }
+};
+
 using Drivers = testing::Types<Lobpcg, ChebyshevSubspace, JacobiDavidson>;
+using PairDrivers = testing::Types<Lobpcg, ChebyshevSubspace, JacobiDavidson, Lanczos>;
 struct DriverNames {
   template <class Driver>
   static std::string GetName(int) {

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <blockvec/scalar.hpp>
+#include <blockvec/solvers/preconditioners.hpp>
 #include <blockvec/solvers/row_source.hpp>
+#include <blockvec/solvers/sparse_operator.hpp>
 #include <cmath>
 #include <cstdint>
 
@@ -47,6 +49,28 @@ struct Mikota {
     EXPECT_LE(result.orthogonality_loss,
               size * 64 * static_cast<double>(result.vectors.width()) * std::sqrt(size) * epsilon<double>);
   }
+};
+
+/// The pair as operators, on the ranks of the world, with the inverse of M.
+template <class Space>
+class MikotaOperators {
+ public:
+  using Vector = BlockVector<double, RowMajor, Space>;
+
+  explicit MikotaOperators(const Mikota& pair)
+      : context_(Context::world(1)),
+        rows_(RowDistribution::uniform(pair.n, context_.communicator())),
+        k_(context_, rows_, pair.k()),
+        m_(context_, rows_, pair.m()),
+        inverse_(inverse_of_diagonal(diagonal_of<Vector>(context_, rows_, pair.m()))) {}
+  /// Which refers to this.
+  Problem<Vector> problem() { return {.a = k_, .b = m_, .inverse_b = inverse_}; }
+
+ private:
+  Context context_;
+  RowDistribution rows_;
+  SparseOperator<double, Space> k_, m_;
+  typename FunctionOperator<Vector>::Multiply inverse_;
 };
 
 }  // namespace blockvec::solvers

@@ -1,6 +1,7 @@
 // Jacobi-Davidson near a target: exact spectra with all multiplicities, both sides of the target, pairs, and what
 // could be missed.
 #include <blockvec/solvers/jacobi_davidson.hpp>
+#include <blockvec/solvers/preconditioners.hpp>
 #include <blockvec/solvers/sparse_operator.hpp>
 #include <limits>
 
@@ -173,6 +174,32 @@ TEST(Nearest, Pairs) {
 #if BLOCKVEC_HAVE_CUDA_SPACE
   expect_nearest_of_elements<double, Kokkos::CudaSpace>(1e-10);
 #endif
+}
+
+// The preconditioner gets the shifts, and is definite with them.
+TEST(Nearest, PreconditionersThatGetTheShift) {
+  using Vector = BlockVector<double, RowMajor, Kokkos::HostSpace>;
+  const RowFunction<double> source(400, [](std::int64_t row, RowEntries<double>& entries) {
+    entries.add(row, static_cast<double>((row * 163) % 400));
+    if (row > 0) entries.add(row - 1, -1);
+    if (row < 399) entries.add(row + 1, -1);
+  });
+  const auto exact = spectrum(source);
+  const auto context = Context::world(1);
+  const auto rows = RowDistribution::uniform(source.size(), context.communicator());
+  SparseOperator<double, Kokkos::HostSpace> a(context, rows, source);
+  const auto options = near(130.2, 6);
+  const auto plain = jacobi_davidson<Vector>({a}, options);
+  expect_nearest(plain, options, exact);
+  const auto diagonal = diagonal_of<Vector>(context, rows, source);
+  for (const auto& m : {jacobi_preconditioner<Vector>(diagonal, {}, std::nullopt),
+                        block_jacobi_preconditioner<Vector>(context, rows, source, nullptr, 8, std::nullopt)}) {
+    const auto helped = jacobi_davidson<Vector>({.a = a, .precondition = m}, options);
+    expect_nearest(helped, options, exact);
+    EXPECT_TRUE(helped.why.empty()) << helped.why;
+    EXPECT_GT(helped.preconditionings, 0);
+    EXPECT_LT(helped.applications, plain.applications);
+  }
 }
 
 TEST(Nearest, SinglePrecision) {

@@ -1,5 +1,5 @@
-// LOBPCG, Chebyshev-filtered subspaces, Jacobi-Davidson: pairs of matrices from files that others made, if the folder
-// BLOCKVEC_MATRICES holds them.
+// LOBPCG, Chebyshev-filtered subspaces, Jacobi-Davidson, block Lanczos: pairs of matrices from files that others made,
+// if the folder BLOCKVEC_MATRICES holds them.
 #include <blockvec/solvers/matrix_file.hpp>
 #include <blockvec/solvers/preconditioners.hpp>
 #include <cstdlib>
@@ -59,7 +59,7 @@ class FilesOfPairs : public testing::Test {
 
 template <class Driver>
 class Pairs : public FilesOfPairs {};
-TYPED_TEST_SUITE(Pairs, Drivers, DriverNames);
+TYPED_TEST_SUITE(Pairs, PairDrivers, DriverNames);
 
 TYPED_TEST(Pairs, FindsAllThatIsWanted) {
   for (const Pair& pair : pairs) {

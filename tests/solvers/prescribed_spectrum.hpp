@@ -11,15 +11,17 @@
 
 namespace blockvec::solvers {
 
-/// A = Q D Q with Q = I - 2 u u^H for a random unit vector u, so that D holds A's eigenvalues.
+/// A = Q D Q with Q = I + factor u u^H for a random unit vector u. With -2, D holds A's eigenvalues; with another
+/// factor those of the pencil of A and Q^2.
 template <class Vector>
 class PrescribedSpectrum {
  public:
   using Scalar = typename Vector::Scalar;
   using Space = typename Vector::Space;
 
-  PrescribedSpectrum(const Context& context, const std::vector<double>& values)
+  PrescribedSpectrum(const Context& context, const std::vector<double>& values, double factor = -2)
       : context_(context),
+        factor_(static_cast<RealOf<Scalar>>(factor)),
         rows_(RowDistribution::uniform(std::ssize(values), context.communicator())),
         u_(context, rows_, 1),
         values_(context, rows_, 1) {
@@ -39,11 +41,11 @@ class PrescribedSpectrum {
     WorkspaceScope<Space> scope(context_);
     const Vector image = scratch_like(scope, x, x.width());
     copy(x, image);
-    reflect(image);
+    multiply_q(image);
     for (std::size_t i = 0; i < image.view().extent(0); ++i) {
       for (std::size_t j = 0; j < image.view().extent(1); ++j) image.view()(i, j) *= values_.view()(i, 0);
     }
-    reflect(image);
+    multiply_q(image);
     axpby(-shift, x, Scalar(1), image);
     axpby(alpha, image, beta, y);
     ++calls;
@@ -52,14 +54,15 @@ class PrescribedSpectrum {
   int calls = 0;
 
  private:
-  void reflect(const Vector& x) const {
+  void multiply_q(const Vector& x) const {
     WorkspaceScope<Space> scope(context_);
     const auto c = SmallMatrix<Scalar, Space>::scratch(scope, 1, x.width());
     inner_product(u_, x, c);
-    update(Scalar(-2), u_, c, Scalar(1), x);
+    update(factor_, u_, c, Scalar(1), x);
   }
 
   Context context_;
+  Scalar factor_;
   RowDistribution rows_;
   Vector u_, values_;
 };

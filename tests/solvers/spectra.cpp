@@ -217,10 +217,10 @@ template <class Driver, class Space>
 void solve_mikota() {
   using Vector = BlockVector<double, RowMajor, Space>;
   const Mikota pair{150};
-  const auto context = Context::world(1);
-  const auto rows = RowDistribution::uniform(pair.n, context.communicator());
-  SparseOperator<double, Space> a(context, rows, pair.k()), b(context, rows, pair.m());
-  const auto inverse_b = inverse_of_diagonal(diagonal_of<Vector>(context, rows, pair.m()));
+  MikotaOperators<Space> operators(pair);
+  auto problem = operators.problem();
+  const Context& context = problem.a.context();
+  const RowDistribution& rows = problem.a.rows();
   for (const auto which : {Which::smallest, Which::largest}) {
     const auto jacobi = jacobi_preconditioner(diagonal_of<Vector>(context, rows, pair.k()),
                                               diagonal_of<Vector>(context, rows, pair.m()), which);
@@ -232,8 +232,8 @@ void solve_mikota() {
         options.which = which;
         options.tolerance = 1e-12;
         options.max_iterations = 3000;  // of a last pair with neither guards beside it nor a preconditioner
-        const auto result =
-            Driver::template solve<Vector>({.a = a, .b = b, .precondition = m, .inverse_b = inverse_b}, options);
+        problem.precondition = m;
+        const auto result = Driver::template solve<Vector>(problem, options);
         EXPECT_TRUE(result.converged()) << result.why;
         which == Which::smallest ? pair.expect_lowest(result) : pair.expect_highest(result);
         // B is applied to what A is applied to, but for looks at B and at the result.

@@ -12,10 +12,11 @@ namespace blockvec::solvers {
 
 /// What block_lanczos() is to do.
 struct LanczosOptions {
-  std::int64_t wanted = 8;        ///< eigenpairs asked for
-  std::int64_t block = 0;         ///< columns of a Krylov block; 0: default_block()
-  std::int64_t basis = 0;         ///< most columns of the basis, found pairs included; 0: default_basis()
-  double tolerance = 1e-8;        ///< converged: ||A x - theta x|| <= tolerance * (estimate of ||A||)
+  std::int64_t wanted = 8;  ///< eigenpairs asked for
+  std::int64_t block = 0;   ///< columns of a Krylov block; 0: default_block()
+  std::int64_t basis = 0;   ///< most columns of the basis, found pairs included; 0: default_basis()
+  /// Converged: ||A x - theta x|| <= tolerance * (estimate of ||A||); with B as LobpcgOptions::tolerance says.
+  double tolerance = 1e-8;
   Which which = Which::smallest;  ///< the wanted end of the spectrum
   /// The search also ends, exhausted, where a tenth of these, 30 at least, bring the residuals down by less than a
   /// half; with a filter of high degree each restart counts as several.
@@ -40,14 +41,18 @@ inline std::int64_t default_basis(std::int64_t wanted, std::int64_t block) { ret
 /// `block` is the width of blocks where they do not say it. Throws InputError for those that do not fit.
 LanczosOptions checked(LanczosOptions options, std::int64_t block, std::int64_t rows, std::int64_t deflated = 0);
 
-/// The eigenpairs at the end of the spectrum that the options name, with all their multiplicities:
+/// The eigenpairs of A x = theta x or A x = theta B x at the end of the spectrum that the options name, with all their
+/// multiplicities:
 ///
 ///     auto result = block_lanczos<BlockVector<double>>({a}, {.wanted = 4});
 ///
 /// Thick-restart block Lanczos with a Chebyshev filter chosen from the spectrum, and a renewed search for copies of an
-/// eigenvalue that the block is too narrow for. Collective. Result::status says how it ended.
-/// Memory: (basis + 4 block + 2 wanted) columns, and what is deflated once more. Cost: docs/solver.md.
-/// Throws InputError for options that do not fit, ShapeError for vectors of other rows than the operator's,
+/// eigenvalue that the block is too narrow for. With a B all of this is for B^-1 A in the inner product of B, and
+/// Problem::inverse_b is taken as interior_lanczos() takes it. Collective. Result::status says how it ended.
+/// Memory: (basis + 4 block + 2 wanted) columns, and what is deflated once more; with B basis + 2 block columns more,
+/// and what B^-1 takes. Cost: docs/lanczos.md.
+/// Throws InputError for options that do not fit and for a B that is too far from its inverse, Error for one that is
+/// not positive definite, ShapeError for vectors of other rows than the operator's,
 /// OutOfMemoryError naming the bytes; what the operator throws. For block vectors of all scalars and layouts in every
 /// memory space of this build.
 /// Sources: Wu & Simon 2000 (SIAM J. Matrix Anal. Appl. 22, 602); in blocks, Zhou & Saad 2008 (Numer. Algorithms 47,

@@ -8,6 +8,7 @@
 #include <blockvec/solvers/which.hpp>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -54,11 +55,12 @@ bool is_diagonal(const Communicator& communicator, const RowDistribution& rows, 
 
 /// W = |D_A - shift D_B|^-1 R from the diagonals of A and B (none: ones), for the end of the spectrum that is wanted.
 /// A column's shift is its theta, but stays outside of all quotients of diagonal entries, beyond which the wanted
-/// eigenvalues lie: so the preconditioner is definite. No divisor is less than a tenth of D_A's own entry.
+/// eigenvalues lie. No `which`: near a target inside the spectrum, where the shift is theta itself. The preconditioner
+/// is definite either way. No divisor is less than a tenth of D_A's own entry.
 /// Collective: one reduction and a copy of the diagonals on the host. Cost of a call: one pass, 2 words an entry of R.
 template <class Vector>
 Preconditioner<Vector> jacobi_preconditioner(const Vector& diagonal_a, const Vector& diagonal_b = {},
-                                             Which which = Which::smallest) {
+                                             std::optional<Which> which = Which::smallest) {
   using Real = RealOf<typename Vector::Scalar>;
   using Space = typename Vector::Space;
   using OnHost = BlockVector<typename Vector::Scalar, typename Vector::Layout, Kokkos::HostSpace>;
@@ -77,21 +79,24 @@ Preconditioner<Vector> jacobi_preconditioner(const Vector& diagonal_a, const Vec
     }
   };
   const OnHost a = on_host(diagonal_a), b = on_host(diagonal_b);
-  const double sign = which == Which::smallest ? -1 : 1;
-  double largest = -std::numeric_limits<double>::infinity();  // sign * quotient
-  for (std::size_t row = 0; row < a.view().extent(0); ++row) {
-    largest = std::max(largest, sign * real(a, row) / (b.width() > 0 ? real(b, row) : 1));
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  double lowest = -infinity, highest = infinity;  // shifts
+  if (which) {
+    const double sign = *which == Which::smallest ? -1 : 1;
+    double largest = -infinity;  // sign * quotient
+    for (std::size_t row = 0; row < a.view().extent(0); ++row) {
+      largest = std::max(largest, sign * real(a, row) / (b.width() > 0 ? real(b, row) : 1));
+    }
+    diagonal_a.context().communicator().max(std::span(&largest, 1));
+    (*which == Which::smallest ? highest : lowest) = sign * largest;
   }
-  diagonal_a.context().communicator().max(std::span(&largest, 1));
-  const double end = sign * largest;
   constexpr Real least_share = Real(0.1);
-  return [diagonal_a, diagonal_b, which, end](std::span<const double> theta, const Vector& r, const Vector& w) {
+  return [diagonal_a, diagonal_b, lowest, highest](std::span<const double> theta, const Vector& r, const Vector& w) {
     WorkspaceScope<Space> scope(r.context());
     const auto shifts = SmallMatrix<Real, Space>::scratch(scope, 1, r.width());
     HostMatrix<Real> values("BlockVec::solvers::shifts", 1, theta.size());
-    for (std::size_t j = 0; j < theta.size(); ++j) {
-      values(0, j) = static_cast<Real>(which == Which::smallest ? std::min(theta[j], end) : std::max(theta[j], end));
-    }
+    for (std::size_t j = 0; j < theta.size(); ++j)
+      values(0, j) = static_cast<Real>(std::clamp(theta[j], lowest, highest));
     shifts.from_host(values);
     divide_by_diagonal(diagonal_a, diagonal_b, shifts, least_share, r, w);
   };
@@ -107,7 +112,8 @@ template <class Vector>
 Preconditioner<Vector> block_jacobi_preconditioner(const Context& context, const RowDistribution& rows,
                                                    const RowSource<typename Vector::Scalar>& a,
                                                    const RowSource<typename Vector::Scalar>* b = nullptr,
-                                                   std::int64_t size = 16, Which which = Which::smallest);
+                                                   std::int64_t size = 16,
+                                                   std::optional<Which> which = Which::smallest);
 
 /// For Problem::inverse_b, from the diagonal of B: exact where B is diagonal. Of finite elements' mass matrices it
 /// leaves a condition that depends on the element and not on the mesh (Wathen 1987, IMA J. Numer. Anal. 7, 449). Cost

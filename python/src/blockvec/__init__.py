@@ -18,8 +18,8 @@ Tall matrices are multiplied and made orthonormal in place, in NumPy's memory:
 True
 """
 
-from . import _host
-from ._config import __version__, explain, show_config
+from . import _modules
+from ._config import explain, show_config
 from ._dense import gram, inner_product, multiply_in_place, update
 from ._eigsh import eigsh
 from ._errors import (
@@ -33,14 +33,20 @@ from ._errors import (
     RefusedError,
     ShapeError,
 )
-from ._lifetime import stop_at_exit
 from ._lobpcg import lobpcg
 from ._operators import Operator
 from ._orthonormalize import Orthonormalized, orthonormalize, project, qr
 from ._result import EigshResult, Step
 from .plot import plot_convergence
 
-stop_at_exit(_host)
+__version__: str
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":  # stated once, in the library
+        return _modules.host().config()["version"]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "BlockVecError",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import cmath
+
 import numpy as np
 
 from ._errors import NotFiniteError, ShapeError
@@ -63,7 +65,9 @@ def _fits(array: np.ndarray, by_rows: bool) -> bool:
 
 def check_layout(ranks: Alone, **arrays: np.ndarray) -> bool:
     """Whether all are taken by rows (C order) rather than by columns (Fortran order), on all ranks. Never a copy."""
-    fits = [all(_fits(array, by_rows) for array in arrays.values()) for by_rows in (True, False)]
+    fits = [True, False]
+    if ranks.size > 1 or not all((one := array.flags).c_contiguous and one.aligned for array in arrays.values()):
+        fits = [all(_fits(array, by_rows) for array in arrays.values()) for by_rows in (True, False)]
     for by_rows, all_fit in zip((True, False), ranks.all(*fits)):
         if all_fit:
             return by_rows
@@ -143,7 +147,7 @@ def check_factor(name: str, given: complex, dtype: np.dtype) -> complex:
     value = complex(given)
     if value.imag != 0 and dtype.kind != "c":
         raise TypeError(f"{name}={given!r} is complex, but the arrays are of {dtype}")
-    if not np.isfinite(value):
+    if not cmath.isfinite(value):
         raise NotFiniteError(f"{name}={given!r}: expected a finite number")
     return value if dtype.kind == "c" else value.real
 

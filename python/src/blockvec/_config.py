@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from . import _dense, _host
+from . import _dense, _modules
 from ._arrays import Talls
 from ._homes import home_of
 from ._ranks import Alone
 from ._threads import thread_count
-
-__version__: str = _host.config()["version"]
 
 
 def show_config() -> dict[str, Any]:
@@ -31,11 +27,14 @@ def show_config() -> dict[str, Any]:
 
     Examples
     --------
-    >>> show_config()["version"] == __version__
+    >>> import blockvec
+    >>> show_config()["version"] == blockvec.__version__
     True
     """
-    found = dict(_host.config())
-    found["cuda"] = importlib.util.find_spec("blockvec._device") is not None
+    import importlib.metadata  # takes longer than all else here
+
+    found = dict(_modules.host().config())
+    found["cuda"] = _modules.device_name() is not None
     found["python"] = sys.version.split()[0]
     for package in ("numpy", "scipy"):
         found[package] = importlib.metadata.version(package)

@@ -88,9 +88,12 @@ def inner_product(
     with ranks.checking():
         home = home_of(V=V, W=W, out=out)
         given, V, W = out, home.work("V", V), home.work("W", W)
-        talls = Talls(home, ranks, threads, V=V, W=W)
+        is_gram = W is V
+        talls = Talls(home, ranks, threads, V=V) if is_gram else Talls(home, ranks, threads, V=V, W=W)
+        v = talls.views["V"]
+        w = v if is_gram else talls.views["W"]
         alpha, beta = check_factor("alpha", alpha, talls.dtype), check_factor("beta", beta, talls.dtype)
-        shape = (talls.views["V"].shape[1], talls.views["W"].shape[1])
+        shape = (v.shape[1], w.shape[1])
         if out is not None:
             out = home.work("out", out)
             view = check_tall("out", home.view("out", out), written=True)
@@ -98,9 +101,9 @@ def inner_product(
                 raise ShapeError(f"out is {view.shape} of {view.dtype}: expected {shape} of {talls.dtype}")
             check_apart({"out": view}, talls.views)
         product = home.empty(shape, talls.dtype, "F")
-    home.run("inner_product", talls.call, home.hand(V), home.hand(W), home.hand(product))
+    home.run("inner_product", talls.call, v, w, home.view("product", product))
     if home.is_host:
-        check_finite_result(product, ranks, V=V, W=W)
+        check_finite_result(product, ranks, V=v, W=w)
     if alpha != 1:
         product *= alpha
     if out is None:
@@ -198,7 +201,7 @@ def update(
         C = _small(home, C, shape, talls.dtype, f"since V has {shape[0]} columns and W {shape[1]}")
         alpha, beta = check_factor("alpha", alpha, talls.dtype), check_factor("beta", beta, talls.dtype)
         check_apart({"W": talls.views["W"]}, {"V": talls.views["V"]})
-    home.run("update", talls.call, alpha, home.hand(V), home.hand(C), beta, home.hand(W))
+    home.run("update", talls.call, alpha, talls.views["V"], home.view("C", C), beta, talls.views["W"])
     return given
 
 
@@ -267,5 +270,5 @@ def multiply_in_place(
         if columns > width:
             raise ShapeError(f"C has the shape {extents}: expected at most {width} columns, as many as V has")
         C = _small(home, C, (width, columns), talls.dtype, f"since V has {width} columns", triangle)
-    home.run("multiply_in_place", talls.call, home.hand(V), home.hand(C), _TRIANGLES[triangle])
+    home.run("multiply_in_place", talls.call, talls.views["V"], home.view("C", C), _TRIANGLES[triangle])
     return given[:, :columns]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 from typing import Any
 
 import numpy as np
 
-from . import _host
+from . import _modules
 from ._errors import DeviceError
-from ._lifetime import stop_at_exit
 
 DTYPES = "float32, float64, complex64 or complex128"
 
 _CPU_LIKE = (1, 3)  # DLPack's numbers: the host's memory, also where CUDA has pinned it
 _CUDA = 2
 _IMMUTABLE = ("jax", "jaxlib")
+_NOTHING = contextlib.nullcontext()
 
 
 def library_of(array: Any) -> str:
@@ -35,10 +36,10 @@ def dtype_of(name: str, given: Any) -> np.dtype:
     return dtype
 
 
-def _export(name: str, array: Any, **options: Any) -> Any:
+def _export(name: str, array: Any) -> Any:
     """A DLPack capsule."""
     try:
-        return array.__dlpack__(**options)
+        return array.__dlpack__()
     except Exception as error:  # such as a tensor that needs gradients
         raise TypeError(f"{name} cannot be shared: {error}") from error
 
@@ -46,13 +47,17 @@ def _export(name: str, array: Any, **options: Any) -> Any:
 class NumPy:
     """Arrays that are NumPy's. Also the interface of the other homes."""
 
-    module: Any = _host
     is_host = True
     stream = 0
     library = "numpy"
 
     def __str__(self) -> str:
         return "the host"
+
+    @functools.cached_property
+    def module(self) -> Any:
+        """The extension module for these arrays."""
+        return _modules.host()
 
     def run(self, function: str, *arguments: Any) -> Any:
         """Calls the extension module."""
@@ -63,11 +68,8 @@ class NumPy:
         return array
 
     def view(self, name: str, work: Any) -> np.ndarray:
-        """A NumPy array with its address, shape, strides and dtype, for checks. On a device it is never read."""
-        return work
-
-    def hand(self, work: Any) -> Any:
-        """What the extension module takes."""
+        """A NumPy array with its address, shape, strides and dtype, which keeps it: for checks, and what the extension
+        module takes. On a device it is never read."""
         return work
 
     def empty(self, shape: tuple[int, int], dtype: np.dtype, order: str) -> Any:
@@ -114,7 +116,7 @@ class Borrowed(NumPy):
     def work(self, name: str, array: Any) -> np.ndarray:
         if isinstance(array, np.ndarray):
             return array
-        shared = _host.view(_export(name, array))
+        shared = self.module.view(_export(name, array))
         if self.library in _IMMUTABLE:
             shared.flags.writeable = False
         return shared
@@ -133,15 +135,18 @@ def _from_dlpack_of(model: Any) -> Any:
     return function
 
 
-def _load_device() -> Any:
-    try:
-        from . import _device  # type: ignore[attr-defined]
-    except ImportError as error:
-        raise DeviceError(
-            f"arrays on a device need a build of blockvec with CUDA (docs/python.md), and this one has none: {error}"
-        ) from error
-    stop_at_exit(_device)
-    return _device
+class _Addresses:
+    """What NumPy makes a view of, which keeps the array that lies there."""
+
+    def __init__(self, work: Any, address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype):
+        self.work = work
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (address, False),
+            "shape": shape,
+            "strides": strides,
+            "typestr": dtype.str,
+        }
 
 
 class Device(NumPy):
@@ -150,7 +155,7 @@ class Device(NumPy):
     is_host = False
 
     def __init__(self, number: int):
-        self.module = _load_device()
+        self.module = _modules.device()
         self.number = number
         self.run("use_device", number)
 
@@ -158,33 +163,13 @@ class Device(NumPy):
         return f"{self.library}'s device {self.number}"
 
     def run(self, function: str, *arguments: Any) -> Any:
+        """Work is queued on the caller's stream, which is that of the arrays, so that nobody waits."""
         with self._current():
             return super().run(function, *arguments)
 
     def view(self, name: str, work: Any) -> np.ndarray:
         address, shape, strides, dtype = self._describe(name, work)
-
-        class Addresses:
-            __array_interface__ = {
-                "version": 3,
-                "data": (address, False),
-                "shape": shape,
-                "strides": strides,
-                "typestr": dtype.str,
-            }
-
-        if 0 in shape:
-            return np.empty(shape, dtype)
-        return np.asarray(Addresses())
-
-    def hand(self, work: Any) -> Any:
-        # Legacy default stream: 1. Work is queued on the producer's own stream, so nobody waits.
-        return _export("an array", work, stream=self.stream or 1)
-
-    def zeros(self, shape: tuple[int, int], dtype: np.dtype) -> Any:
-        matrix = self.empty(shape, dtype, "F")
-        matrix[...] = 0
-        return matrix
+        return np.empty(shape, dtype) if 0 in shape else np.asarray(_Addresses(work, address, shape, strides, dtype))
 
     def columns(self, work: Any, order: np.ndarray) -> Any:
         return work[:, order.tolist()]
@@ -209,6 +194,7 @@ class Device(NumPy):
         return self.work(name, given)
 
     def _current(self) -> Any:
+        """A context where its device is the library's current one."""
         raise NotImplementedError
 
     def _describe(self, name: str, work: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype]:
@@ -220,10 +206,11 @@ class CuPy(Device):
 
     def __init__(self, number: int):
         self._cupy = sys.modules["cupy"]
+        self._is_only = self._cupy.cuda.runtime.getDeviceCount() == 1
         super().__init__(number)
 
     def _current(self) -> Any:
-        return self._cupy.cuda.Device(self.number)
+        return _NOTHING if self._is_only else self._cupy.cuda.Device(self.number)
 
     @property
     def stream(self) -> int:  # type: ignore[override]
@@ -235,6 +222,10 @@ class CuPy(Device):
     def empty(self, shape: tuple[int, int], dtype: np.dtype, order: str) -> Any:
         with self._current():
             return self._cupy.empty(shape, dtype, order)
+
+    def zeros(self, shape: tuple[int, int], dtype: np.dtype) -> Any:
+        with self._current():
+            return self._cupy.zeros(shape, dtype, "F")
 
     def small(self, matrix: np.ndarray) -> Any:
         with self._current():
@@ -249,10 +240,16 @@ class Torch(Device):
 
     def __init__(self, number: int):
         self._torch = sys.modules["torch"]
+        self._device = self._torch.device("cuda", number)
+        self._is_only = self._torch.cuda.device_count() == 1
+        self._dtypes: dict[Any, np.dtype] = {}
         super().__init__(number)
 
+    def _options(self, dtype: np.dtype) -> dict[str, Any]:
+        return {"dtype": getattr(self._torch, dtype.name), "device": self._device}
+
     def _current(self) -> Any:
-        return self._torch.cuda.device(self.number)
+        return _NOTHING if self._is_only else self._torch.cuda.device(self.number)
 
     @property
     def stream(self) -> int:  # type: ignore[override]
@@ -266,18 +263,21 @@ class Torch(Device):
         return array
 
     def _describe(self, name: str, work: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype]:
-        strides = tuple(one * work.element_size() for one in work.stride())
-        return work.data_ptr(), tuple(work.shape), strides, dtype_of(name, work.dtype)
+        dtype = self._dtypes.get(work.dtype) or self._dtypes.setdefault(work.dtype, dtype_of(name, work.dtype))
+        size = work.element_size()
+        strides = tuple(one * size for one in work.stride())
+        return work.data_ptr(), tuple(work.shape), strides, dtype
 
     def empty(self, shape: tuple[int, int], dtype: np.dtype, order: str) -> Any:
-        options = {"dtype": getattr(self._torch, dtype.name), "device": f"cuda:{self.number}"}
         if order == "C":
-            return self._torch.empty(shape, **options)
-        return self._torch.empty(shape[::-1], **options).T
+            return self._torch.empty(shape, **self._options(dtype))
+        return self._torch.empty(shape[::-1], **self._options(dtype)).T
+
+    def zeros(self, shape: tuple[int, int], dtype: np.dtype) -> Any:
+        return self._torch.zeros(shape[::-1], **self._options(dtype)).T
 
     def small(self, matrix: np.ndarray) -> Any:
-        there = self._torch.from_numpy(np.ascontiguousarray(matrix.T)).to(f"cuda:{self.number}")
-        return there.T
+        return self._torch.from_numpy(np.ascontiguousarray(matrix.T)).to(self._device).T
 
     def to_host(self, work: Any) -> np.ndarray:
         return work.cpu().numpy()

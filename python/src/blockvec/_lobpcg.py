@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._eigsh import _LEAST_TOLERANCE, Search, _tolerance_of
 from ._errors import ShapeError
 from ._homes import home_of
 from ._ranks import ranks_of
-from ._result import EigshResult, Record, Step
+from ._result import COUNTS, EigshResult
+from ._search import LEAST_TOLERANCE, Conduct, Search, conducted, tolerance_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _MOST_ROUNDS = 4
 
 
+@conducted
 def lobpcg(
     A: Any,
     X: Any,
@@ -26,13 +29,7 @@ def lobpcg(
     tol: float | None = None,
     maxiter: int | None = None,
     largest: bool = True,
-    *,
-    callback: Callable[[Step], Any] | None = None,
-    progress: bool = False,
-    rng: Any = 1,
-    threads: int | None = None,
-    reproducible: bool = False,
-    comm: Any = None,
+    **conduct: Unpack[Conduct],
 ) -> EigshResult:
     """Find eigenvalues by LOBPCG, with the names of scipy.sparse.linalg.lobpcg.
 
@@ -96,7 +93,7 @@ def lobpcg(
     >>> w.round(6)
     array([100.,  99.,  98.])
     """
-    ranks = ranks_of(comm)
+    ranks = ranks_of(conduct.get("comm"))
     with ranks.checking():
         if len(np.shape(X)) != 2:
             raise ShapeError(f"X has the shape {tuple(np.shape(X))}: expected ({(*np.shape(A), 'n')[0]}, k)")
@@ -105,19 +102,15 @@ def lobpcg(
             {"A": A, "B": B},
             {"M": M},
             {"X": X, "Y": Y},
-            maxiter=maxiter,
-            callback=callback,
-            progress=progress,
-            rng=rng,
-            threads=threads,
-            reproducible=reproducible,
+            maxiter,
+            conduct,
         )
         a, initial, deflation = search.matrices["A"], search.request["initial"], search.request["deflation"]
-        wanted, left = initial.shape[1], a.size - (0 if deflation is None else deflation.shape[1])
+        wanted, left = initial.shape[1], search.left
         if not 1 <= wanted <= left:
             beside = "" if deflation is None else f" beside Y with {deflation.shape[1]} columns"
             raise ShapeError(f"X has the shape {tuple(initial.shape)}{beside}: expected 1 to {left} columns")
-        default = _tolerance_of(None, search.dtype, a.row_entries)
+        default = tolerance_of(None, search.dtype, a.row_entries)
         if tol is not None and not float(tol) > 0:
             raise ValueError(f"tol={tol!r}: expected a positive number")
         search.request |= {"method": "lobpcg", "wanted": wanted, "smallest": not largest}
@@ -128,7 +121,7 @@ def lobpcg(
         found, tolerance = _to_absolute(search, float(tol))
         result = search.result_of(found, tolerance, float(tol), is_absolute=True)
     w, v = result
-    record = Record(**{name: getattr(result, name) for name in Record.__dataclass_fields__})
+    record = result.record
     if largest:
         order = np.arange(len(w))[::-1]
         w, v, record = w[order], search.home.columns(v, order), replace(record, residuals=record.residuals[order])
@@ -137,7 +130,7 @@ def lobpcg(
 
 def _to_absolute(search: Search, tol: float) -> tuple[dict[str, Any], float]:
     """Searches until residuals are below tol: the library's tolerance is relative to norms that it estimates."""
-    least = _LEAST_TOLERANCE * float(np.finfo(search.dtype).eps)
+    least = LEAST_TOLERANCE * float(np.finfo(search.dtype).eps)
     used = 0.0
 
     def first(norm: float) -> float:
@@ -153,7 +146,7 @@ def _to_absolute(search: Search, tol: float) -> tuple[dict[str, Any], float]:
         used = max(least, 0.5 * used * tol / worst)
         before = found
         found = search.run(lambda norm, used=used: used, initial=before["vectors"])
-        for name in ("steps", "applications", "reductions", "seconds"):
+        for name in set(COUNTS) - {"starts", "filter_degree"}:
             found[name] += before[name]
         found["history"] = before["history"] + found["history"]
     return found, used

@@ -14,11 +14,10 @@ from scipy.sparse.linalg import LinearOperator
 from ._arrays import LETTERS, first_not_finite
 from ._errors import NotFiniteError, ShapeError
 from ._homes import HOST, NumPy, dtype_of, home_of, home_on_device, library_of
-from ._ranks import Alone
+from ._ranks import ALONE, Alone
 
 Multiply = Callable[[Any], Any]
 _ROW_ENTRIES = 64
-_ALONE = Alone()
 
 
 class Operator:
@@ -69,7 +68,7 @@ class Blocks:
 
     def hand(self, X: Any) -> Any:
         """What the extension module takes of a block."""
-        return self.home.hand(X)
+        return self.home.view("X", X)
 
     def __call__(self, X: Any, order: str) -> Any:
         shape = tuple(X.shape)
@@ -83,7 +82,7 @@ class Blocks:
             column = first_not_finite(view)
             if column >= 0:
                 raise NotFiniteError(f"{self.product} has NaN or Inf in column {column}")
-        return self.home.hand(self.home.ordered(Y, order, self.dtype))
+        return self.home.view(self.product, self.home.ordered(Y, order, self.dtype))
 
 
 class Matrix:
@@ -99,7 +98,7 @@ class Matrix:
         home: NumPy = HOST,
         size: int | None = None,
         rows: int | None = None,
-        ranks: Alone = _ALONE,
+        ranks: Alone = ALONE,
     ):
         self.name, self.home = name, home
         self.sparse = _compressed_rows(given) if is_sparse(given) else None
@@ -195,6 +194,17 @@ class Matrix:
             entries = self.sparse.diagonal(self.first) if self.rows else np.zeros(0)
             return self.home.small(np.ascontiguousarray(entries, dtype=dtype).reshape(-1, 1))
         return None if self.dense is None else self.home.ordered(self.dense.diagonal()[:, None], "C", dtype)
+
+    def is_diagonal(self, ranks: Alone) -> bool:
+        """Whether it is known to have no entry beside its diagonal."""
+        is_diagonal = False
+        if self.sparse is not None:
+            if self.sparse.nnz <= self.rows:  # else it is not, or has zeros that are not looked for
+                rows, columns = self.sparse.nonzero()
+                is_diagonal = bool((rows + self.first == columns).all())
+        elif self.dense is not None and self.home.is_host:
+            is_diagonal = np.count_nonzero(self.dense) == np.count_nonzero(self.dense.diagonal())
+        return ranks.all(is_diagonal)[0]
 
     def judge(self, products: list[complex], lengths: list[float], dtype: np.dtype, *, positive: bool = False) -> float:
         """x^H A y is the conjugate of y^H A x for a random pair, to rounding. Returns a lower bound of ||A||.

@@ -104,7 +104,8 @@ def _orthogonalize(
             flags = talls.views["X"].flags
             [is_ordered] = ranks.all(flags.c_contiguous if talls.by_rows else flags.f_contiguous)
             if verb == "normalize" and not pieces and matrix is None and is_ordered:
-                source, Q = Q, home.empty((rows, width), talls.dtype, order)  # Q takes X's place: no copy
+                source = talls.views["X"]
+                Q = home.empty((rows, width), talls.dtype, order)  # takes X's place: no copy
             else:
                 Q = home.copy(Q, order)
         S = None if basis is None else home.zeros((columns, width), talls.dtype)
@@ -116,11 +117,11 @@ def _orthogonalize(
     found = home.run(
         verb,
         talls.call,
-        [home.hand(piece) for piece in work.values()],
-        None if source is None else home.hand(source),
-        home.hand(Q),
-        home.hand(S) if pieces else None,
-        home.hand(R),
+        [talls.views[name] for name in work],
+        source,
+        home.view("Q", Q),
+        home.view("S", S) if pieces else None,
+        home.view("R", R),
         None if matrix is None else matrix.for_library(talls.dtype),
         judge,
         method,

@@ -8,12 +8,15 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from . import _host
+from . import _modules
 from ._errors import BlockVecError, InputError
 
 _keyval: int | None = None  # MPI's name for the attribute of a communicator that says which duplicate is its own
 _duplicates: dict[int, dict[bool, Any]] = {}  # of a communicator, by whether they are the host's
 _numbers = itertools.count()
+
+
+_NOTHING = contextlib.nullcontext()
 
 
 class Alone:
@@ -26,9 +29,8 @@ class Alone:
         """What the extension module of this home takes for the ranks. Collective."""
         return None
 
-    @contextlib.contextmanager
-    def checking(self) -> Iterator[None]:
-        yield
+    def checking(self) -> contextlib.AbstractContextManager[None]:
+        return _NOTHING
 
     def sum(self, *values: int) -> list[int]:
         return list(values)
@@ -39,12 +41,15 @@ class Alone:
         return list(facts)
 
 
+ALONE = Alone()
+
+
 class Together(Alone):
     """Several ranks. All of them call the same methods."""
 
     def __init__(self, comm: Any, MPI: Any):
         self._comm, self._MPI = comm, MPI
-        self.handle = self._duplicate_for(_host, True)
+        self.handle = self._duplicate_for(_modules.host(), True)
         self.rank, self.size = self.handle.rank, self.handle.size
         self._has_heard = False
 
@@ -97,8 +102,8 @@ class Together(Alone):
 def ranks_of(comm: Any) -> Alone:
     """The ranks of ``comm``; this process alone for None."""
     if comm is None:
-        return Alone()
-    if not _host.config()["mpi"]:
+        return ALONE
+    if not _modules.host().config()["mpi"]:
         raise BlockVecError(
             "comm is given, but this build of blockvec has no MPI: build it with a BlockVec that has (docs/python.md)"
         )
@@ -116,7 +121,7 @@ def ranks_of(comm: Any) -> Alone:
 def _duplicates_of(comm: Any, MPI: Any) -> dict[bool, Any]:
     global _keyval
     if _keyval is None:
-        here, there = _host.mpi_library(), MPI.Get_library_version()
+        here, there = _modules.host().mpi_library(), MPI.Get_library_version()
         if here.strip("\0\n ") != there.strip("\0\n "):
             raise BlockVecError(f"mpi4py and blockvec have different MPI libraries: {there!r} and {here!r}")
         _keyval = MPI.Comm.Create_keyval(delete_fn=lambda comm, keyval, number: _duplicates.pop(number, None))

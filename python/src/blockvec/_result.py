@@ -45,13 +45,27 @@ class Record:
     starts: int
     steps: int
     applications: int
+    applications_m: int
+    preconditionings: int
     reductions: int
     filter_degree: int
     seconds: float
     history: list[Step]
 
 
-class EigshResult(tuple):
+COUNTS = (
+    "starts",
+    "steps",
+    "applications",
+    "applications_m",
+    "preconditionings",
+    "reductions",
+    "filter_degree",
+    "seconds",
+)
+
+
+class EigshResult(tuple, Record):
     """Eigenvalues and eigenvectors: unpacks to ``w, v``.
 
     Attributes
@@ -79,41 +93,30 @@ class EigshResult(tuple):
     starts : int
         Random vectors that the search was started from. Each copy of an eigenvalue that is found needs one: so this
         is how many times more copies were looked for.
-    steps, applications, reductions, filter_degree, seconds
-        Restarts or iterations, columns that A was applied to, sums over all rows, the degree of the filter, the time.
+    steps, applications, applications_m, preconditionings, reductions, filter_degree, seconds
+        Restarts or iterations; columns that A, M and the preconditioner were applied to; sums over all rows; the degree
+        of the filter; the time.
     history : list of Step
         What a callback sees.
     """
 
-    def __new__(cls, eigenvalues: np.ndarray, eigenvectors: np.ndarray, record: Record) -> EigshResult:
+    def __new__(cls, eigenvalues: np.ndarray, eigenvectors: Any, record: Record) -> EigshResult:
         self = super().__new__(cls, (eigenvalues, eigenvectors))
-        self.eigenvalues = eigenvalues
-        self.eigenvectors = eigenvectors
-        self.__dict__.update(vars(record))
+        vars(self).update(vars(record), eigenvalues=eigenvalues, eigenvectors=eigenvectors)
         return self
 
+    def __init__(self, *_: Any) -> None:
+        """Nothing: a Record would set its own fields again."""
+
     eigenvalues: np.ndarray
-    eigenvectors: np.ndarray
-    residuals: np.ndarray
-    converged: bool
-    reason: str
-    method: str
-    tolerance: float
-    target: float
-    norm_estimate: float
-    orthogonality_loss: float
-    level_cut: bool
-    starts: int
-    steps: int
-    applications: int
-    reductions: int
-    filter_degree: int
-    seconds: float
-    history: list[Step]
+    eigenvectors: Any
+
+    @property
+    def record(self) -> Record:
+        return Record(**{name: getattr(self, name) for name in Record.__dataclass_fields__})
 
     def __getnewargs__(self) -> tuple[Any, ...]:  # for pickle
-        names = Record.__dataclass_fields__
-        return (*self, Record(**{name: getattr(self, name) for name in names}))
+        return (*self, self.record)
 
     def __repr__(self) -> str:
         return f"<EigshResult: {len(self.eigenvalues)} pairs of {len(self.eigenvectors)} rows, {self.reason}>"

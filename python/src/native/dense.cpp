@@ -10,11 +10,11 @@
 #endif
 #include <blockvec/operations.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
-#include <blockvec/solvers/input_error.hpp>
 #include <tuple>
 
 #include "module.hpp"
 #include "operators.hpp"
+#include "orth_options.hpp"
 #include "runtime.hpp"
 
 namespace blockvec::python {
@@ -107,12 +107,7 @@ nb::dict orthogonalize(Verb verb, const nb::tuple& given, const std::vector<Arra
                        const std::optional<Array>& source, const Writable& x, const std::optional<Writable>& s,
                        const Writable& r, const nb::object& metric, const nb::object& judge, const std::string& method,
                        int deficiency, std::uint64_t seed) {
-  orth::Options options;
-  try {
-    options = orth::parse_options(method);
-  } catch (const Error& error) {
-    throw solvers::InputError(error.what());
-  }
+  orth::Options options = orth_options(method);
   options.deficiency = static_cast<orth::Deficiency>(deficiency);
   options.seed = seed;
   const Call call = call_from(given);

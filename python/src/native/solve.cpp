@@ -9,11 +9,15 @@
 #include <blockvec/solvers/jacobi_davidson.hpp>
 #include <blockvec/solvers/lanczos.hpp>
 #include <blockvec/solvers/lobpcg.hpp>
+#include <blockvec/solvers/method.hpp>
 #include <blockvec/solvers/preconditioners.hpp>
+#include <functional>
+#include <type_traits>
 #include <utility>
 
 #include "module.hpp"
 #include "operators.hpp"
+#include "orth_options.hpp"
 #include "runtime.hpp"
 
 namespace blockvec::python {
@@ -33,9 +37,56 @@ struct Request {
   std::int64_t block = 0, basis = 0, most_steps = 0;
   std::uint64_t seed = 1;
   bool is_reproducible = false;
-  nb::object a, b, preconditioner, initial, deflation;  // None where there is none
+  nb::object a, b, inverse_b, preconditioner, initial, deflation;  // None where there is none
+  nb::dict options;                                                // of the method alone
   nb::object allocate;  // of rows and columns: an array of the caller's library, and what this module takes of it
 };
+
+/// Shows take() the options of a method that eigsh has no argument for, each with its name.
+template <class Options, class Take>
+void show_named(Options& options, const Take& take) {
+  if constexpr (requires { options.filter_degree; }) take("filter_degree", options.filter_degree);
+  if constexpr (requires { options.first_degree; }) {
+    take("first_degree", options.first_degree);
+    take("most_degree", options.most_degree);
+    take("filter_width", options.filter_width);
+  }
+  if constexpr (requires { options.inner_steps; }) {
+    take("kept", options.kept);
+    take("inner_steps", options.inner_steps);
+  }
+  take("orth", options.orth);
+  take("checkpoint", options.checkpoint.file);
+  take("checkpoint_seconds", options.checkpoint.seconds);
+  take("restart", options.checkpoint.restart);
+}
+
+/// Throws InputError for names that the method does not have, and values of another type.
+template <class Options>
+void read_named(const Request& request, Options& options) {
+  std::string names;
+  std::size_t count = 0;
+  show_named(options, [&]<class Value>(const char* name, Value& value) {
+    names += std::string(names.empty() ? "" : ", ") + name;
+    if (!request.options.contains(name)) return;
+    ++count;
+    const nb::object given = request.options[name];
+    std::conditional_t<std::is_same_v<Value, orth::Options>, std::string, Value> read{};
+    if (!nb::try_cast(given, read)) {
+      throw solvers::InputError(std::string("options[") + name + "]=" + nb::repr(given).c_str() +
+                                ": it has another type");
+    }
+    if constexpr (std::is_same_v<Value, orth::Options>) {
+      value = orth_options(read);
+    } else {
+      value = std::move(read);
+    }
+  });
+  if (count < request.options.size()) {
+    throw solvers::InputError(std::string("options=") + nb::repr(request.options).c_str() + ": method='" +
+                              request.method + "' has " + names);
+  }
+}
 
 template <class Options>
 Options options_of(const Request& request) {
@@ -44,6 +95,12 @@ Options options_of(const Request& request) {
   options.tolerance = request.tolerance;
   options.seed = request.seed;
   if constexpr (requires { options.which; }) options.which = request.which;
+  if constexpr (requires { options.target; }) {
+    if (request.target) options.target = *request.target;
+  }
+  if constexpr (requires { options.interval; }) {
+    if (request.interval) options.interval = solvers::Interval{request.interval->first, request.interval->second};
+  }
   if constexpr (requires { options.block; }) {
     if (request.block > 0) options.block = request.block;
   }
@@ -61,42 +118,72 @@ Options options_of(const Request& request) {
   if constexpr (requires { options.max_iterations; }) {
     if (request.most_steps > 0) options.max_iterations = request.most_steps;
   }
+  read_named(request, options);
   return options;
 }
 
 template <class Vector>
-solvers::Result<Vector> run(const solvers::Problem<Vector>& problem, const Request& request,
-                            const solvers::Observer& observer) {
+using Search = std::function<solvers::Result<Vector>(const solvers::Problem<Vector>&, const solvers::Observer&)>;
+
+/// The method that is asked for, with its options.
+template <class Vector>
+Search<Vector> search_from(const Request& request) {
   using namespace solvers;
-  if (request.method == "lanczos") return block_lanczos(problem, options_of<LanczosOptions>(request), observer);
-  if (request.method == "lobpcg") return lobpcg(problem, options_of<LobpcgOptions>(request), observer);
-  if (request.method == "chebyshev") {
-    return chebyshev_subspace(problem, options_of<ChebyshevOptions>(request), observer);
+  const auto with = [](auto options, auto solve) -> Search<Vector> {
+    return [options, solve](const Problem<Vector>& problem, const Observer& observer) {
+      return solve(problem, options, observer);
+    };
+  };
+  switch (method_named(request.method)) {
+    case Method::lanczos:
+      return with(options_of<LanczosOptions>(request), block_lanczos<Vector>);
+    case Method::lobpcg:
+      return with(options_of<LobpcgOptions>(request), lobpcg<Vector>);
+    case Method::jacobi_davidson:
+      return with(options_of<JacobiDavidsonOptions>(request), jacobi_davidson<Vector>);
+    case Method::chebyshev:
+      return with(options_of<ChebyshevOptions>(request), chebyshev_subspace<Vector>);
+    case Method::interior:
+      return with(options_of<InteriorOptions>(request), interior_lanczos<Vector>);
   }
-  if (request.method == "jacobi-davidson") {
-    return jacobi_davidson(problem, options_of<JacobiDavidsonOptions>(request), observer);
-  }
-  auto options = options_of<InteriorOptions>(request);
-  if (request.target) options.target = *request.target;
-  if (request.interval) options.interval = Interval{request.interval->first, request.interval->second};
-  return interior_lanczos(problem, options, observer);
+  throw InputError("there is no such method");
+}
+
+std::string choose_method(bool is_inside, bool has_b, bool has_inverse_b, bool has_preconditioner,
+                          bool wants_wide_blocks, const std::vector<std::string>& allowed) {
+  std::vector<solvers::Method> methods;
+  for (const std::string& name : allowed) methods.push_back(solvers::method_named(name));
+  const solvers::ProblemTraits traits{is_inside, has_b, has_inverse_b, has_preconditioner, wants_wide_blocks};
+  return std::string(solvers::name_of(solvers::choose_method(traits, methods).method));
+}
+
+/// The diagonal of a matrix, or no vector for None. A copy.
+template <class Vector>
+Vector diagonal_from(const Context& context, const RowDistribution& rows, nb::handle given) {
+  if (given.is_none()) return {};
+  return tall<typename Vector::Scalar, RowMajor>(context, rows, nb::cast<Array>(given), "diagonal").deep_copy();
+}
+
+/// A tuple of the diagonal of B, a function of blocks, or None.
+template <class Vector>
+typename solvers::FunctionOperator<Vector>::Multiply inverse_from(const Lease& lease, const RowDistribution& rows,
+                                                                  const nb::object& given, Conduct& conduct) {
+  if (given.is_none()) return {};
+  if (!nb::isinstance<nb::tuple>(given)) return PythonProduct<Vector>(given, lease, conduct);
+  return solvers::inverse_of_diagonal(diagonal_from<Vector>(*lease, rows, given[0]));
 }
 
 /// A tuple of diagonals (of A, and of B or None), the word "chebyshev", or a function of blocks.
 template <class Vector>
 solvers::Preconditioner<Vector> preconditioner_from(const Lease& lease, const solvers::Problem<Vector>& problem,
                                                     const Request& request, Conduct& conduct) {
-  using Scalar = typename Vector::Scalar;
   const nb::object& given = request.preconditioner;
-  const Context& context = *lease;
-  const RowDistribution& rows = problem.a.rows();
   if (given.is_none()) return {};
   if (nb::isinstance<nb::tuple>(given)) {
-    const auto diagonal = [&](nb::handle array) {
-      return array.is_none() ? Vector()
-                             : tall<Scalar, RowMajor>(context, rows, nb::cast<Array>(array), "diagonal").deep_copy();
-    };
-    return solvers::jacobi_preconditioner<Vector>(diagonal(given[0]), diagonal(given[1]), request.which);
+    const auto diagonal = [&](int number) { return diagonal_from<Vector>(*lease, problem.a.rows(), given[number]); };
+    // Near a target the shift is theta itself.
+    const auto end = request.target ? std::nullopt : std::optional(request.which);
+    return solvers::jacobi_preconditioner<Vector>(diagonal(0), diagonal(1), end);
   }
   if (nb::isinstance<nb::str>(given)) {
     solvers::SpectrumEnds ends;
@@ -128,6 +215,8 @@ nb::dict as_dict(const Lease& lease, const solvers::Result<Vector>& result, cons
   found["steps"] = std::max(result.restarts, result.iterations);
   found["starts"] = result.starts;
   found["applications"] = result.applications;
+  found["applications_m"] = result.applications_b;
+  found["preconditionings"] = result.preconditionings;
   found["reductions"] = result.reductions;
   found["filter_degree"] = result.filter_degree;
   found["seconds"] = result.seconds;
@@ -160,6 +249,7 @@ nb::dict solve_as(const Call& call, Request request, const nb::object& judge, co
     problem.b = operator_from<Vector>(lease, rows, request.b, conduct);
     judged(judge, "M", *problem.b, conduct);
   }
+  problem.inverse_b = inverse_from<Vector>(lease, rows, request.inverse_b, conduct);
   problem.precondition = preconditioner_from(lease, problem, request, conduct);
   const auto block = [&](const nb::object& given, const char* label) {
     return given.is_none() ? Vector() : tall<Scalar, RowMajor>(context, rows, nb::cast<Array>(given), label);
@@ -176,8 +266,9 @@ nb::dict solve_as(const Call& call, Request request, const nb::object& judge, co
       return false;
     }
   };
+  const Search<Vector> search = search_from<Vector>(request);
   solvers::Result<Vector> result;
-  conduct.without_lock([&] { result = run(problem, request, observer); });
+  conduct.without_lock([&] { result = search(problem, observer); });
   return as_dict(lease, result, request.allocate);
 }
 
@@ -201,10 +292,12 @@ Request request_from(const nb::dict& given) {
   request.which = nb::cast<bool>(given["smallest"]) ? solvers::Which::smallest : solvers::Which::largest;
   request.a = given["a"];
   request.b = given["b"];
+  request.inverse_b = given["inverse_b"];
   request.preconditioner = given["preconditioner"];
   request.initial = given["initial"];
   request.deflation = given["deflation"];
   request.allocate = given["allocate"];
+  request.options = nb::cast<nb::dict>(given["options"]);
   return request;
 }
 
@@ -212,6 +305,7 @@ Request request_from(const nb::dict& given) {
 
 void bind_solve(nb::module_& api) {
   using namespace nb::literals;
+  api.def("choose_method", &choose_method);
   api.def(
       "solve",
       [](const nb::tuple& given, const nb::dict& request, const nb::object& judge, const nb::object& callback) {

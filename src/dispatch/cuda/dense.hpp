@@ -50,7 +50,6 @@ struct HemmConfiguration {
   std::size_t workspace_bytes() const {
     return 16 + static_cast<std::size_t>(packed_right + packed_left + strip_sums + panel_sums) * sizeof(double);
   }
-  bool operator==(const HemmConfiguration&) const = default;
 };
 
 /// `columns`: real columns of X, at most gemm_columns or hemm_columns.

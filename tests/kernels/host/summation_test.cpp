@@ -56,7 +56,7 @@ TEST(Summation, LongSumsMeetABoundThatARunningSumBreaks) {
   for (const Layout layout : {Layout::row_major, Layout::column_major}) {
     float sum = 0;
     const Matrix<float> c{&sum, 1, 1, 1, Layout::row_major};
-    const auto laid = [layout, k](Matrix<float> v) {
+    const auto laid = [layout](Matrix<float> v) {
       return Matrix<float>{v.data, k, 1, layout == Layout::row_major ? 1 : k, layout};
     };
     tsmttsm(Op::transpose, 1.0F, laid(a), laid(b), 0.0F, c);

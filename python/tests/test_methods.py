@@ -1,0 +1,98 @@
+"""The method that a search takes, and its options."""
+
+from __future__ import annotations
+
+import inspect
+
+import conftest
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse
+
+import blockvec as bv
+
+A = conftest.laplacian(14, 2)
+N = A.shape[0]
+EXACT = scipy.linalg.eigvalsh(A.toarray())
+DIAGONAL = scipy.sparse.diags(np.linspace(1, 2, N)).tocsr()
+BAND = (DIAGONAL + scipy.sparse.diags([0.1, 0.1], [-1, 1], shape=(N, N))).tocsr()
+
+
+@pytest.mark.parametrize(
+    "m, options, method",
+    [
+        (None, {}, "lanczos"),
+        (None, {"preconditioner": "jacobi"}, "lobpcg"),
+        (None, {"preconditioner": "jacobi", "block": 2}, "jacobi-davidson"),
+        (DIAGONAL, {}, "chebyshev"),
+        (DIAGONAL.toarray(), {}, "chebyshev"),
+        (BAND, {}, "lobpcg"),
+        (BAND, {"preconditioner": "jacobi"}, "jacobi-davidson"),
+    ],
+)
+def test_choice(m, options, method):
+    result = bv.eigsh(A, 3, m, which="SA", **options)
+    exact = EXACT if m is None else scipy.linalg.eigvalsh(A.toarray(), m if isinstance(m, np.ndarray) else m.toarray())
+    # M is at least 0.8, and the residual is measured by ||A|| + |w| ||M||.
+    assert np.abs(result.eigenvalues - exact[:3]).max() <= 4 * conftest.value_error(EXACT, 1e-8, A.dtype)
+    assert result.method == method
+
+
+@pytest.mark.parametrize(
+    "method, options",
+    [
+        ("lanczos", {"filter_degree": 0}),
+        ("lanczos", {"filter_degree": 20, "orth": "bcgs2/svqb"}),
+        ("chebyshev", {"first_degree": 8, "most_degree": 60, "filter_width": 4}),
+        ("jacobi-davidson", {"kept": 8, "inner_steps": 5}),
+        ("lobpcg", {"orth": "bcgs2/cholqr2"}),
+    ],
+)
+def test_options(method, options):
+    result = bv.eigsh(A, 4, which="SA", method=method, options=options)
+    assert np.abs(result.eigenvalues - EXACT[:4]).max() <= conftest.value_error(EXACT, 1e-8, A.dtype)
+    if "filter_degree" in options:
+        assert result.filter_degree == options["filter_degree"]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"filter_degree": 3}, "method='lobpcg' has orth, checkpoint"),
+        ({"orth": "magic"}, "magic"),
+        ({"orth": 3}, r"options\[orth\]=3: it has another type"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(bv.InputError, match=message):
+        bv.eigsh(A, 2, which="SA", method="lobpcg", options=options)
+    with pytest.raises(TypeError, match="options is a list: expected a dictionary"):
+        bv.eigsh(A, 2, which="SA", options=[options])
+
+
+def test_checkpoint(tmp_path):
+    """A search that was stopped goes on from its checkpoint, to the same bits."""
+    options = {"which": "SA", "method": "lanczos", "ncv": 24, "block": 2, "options": {"filter_degree": 0}}
+    whole = bv.eigsh(A, 6, **options)
+
+    def stop(step):
+        if step.restart == 2:
+            raise StopIteration
+
+    saved = {"filter_degree": 0, "checkpoint": tmp_path / "search", "checkpoint_seconds": 0}
+    part = bv.eigsh(A, 6, callback=stop, **{**options, "options": saved})
+    assert not part.converged
+    rest = bv.eigsh(A, 6, **{**options, "options": {"filter_degree": 0, "restart": tmp_path / "search"}})
+    assert rest.steps == whole.steps and np.array_equal(rest.eigenvalues, whole.eigenvalues)
+
+
+def test_keywords_of_all_searches():
+    keywords = ("callback", "progress", "rng", "threads", "reproducible", "comm")
+    for search in (bv.eigsh, bv.lobpcg):
+        parameters = inspect.signature(search).parameters
+        assert tuple(parameters)[-len(keywords) :] == keywords and parameters["rng"].default == 1
+    with pytest.raises(TypeError, match="unexpected keyword argument 'thread'"):
+        bv.eigsh(A, 2, which="SA", thread=1)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'thread'"):
+        bv.lobpcg(A, np.eye(N, 2), thread=1)
