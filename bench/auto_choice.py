@@ -58,7 +58,7 @@ class Case:
     def methods(self):
         if self.preconditioner:
             return METHODS[2:]
-        return METHODS[1:] if self.is_pair() else METHODS
+        return METHODS
 
 
 def line(length, diagonal=2.0, beside=-1.0):

@@ -4,8 +4,9 @@
     bench/solver_methods.py --program build/release/examples/eigensolve --out bench/results/cpu/solver_methods
     bench/solver_methods.py --out bench/results/cpu/solver_methods --draw      # the pictures from the CSV
 
-The 8 lowest pairs of a Laplacian of 30^3 points, without a preconditioner and with a polynomial in A as one. With --data
-also the 20 lowest ones of the finite elements' pair evsl, to a backward error of 1e-10, and the 8 nearest to 8 of Si2.
+The 8 lowest pairs of a Laplacian of 30^3 points, without a preconditioner and with a polynomial in A as one. With
+--data also the 20 lowest ones of the finite elements' pair evsl, to a backward error of 1e-10, and the 8 nearest to 8 of
+Si2.
 """
 
 import argparse

@@ -9,6 +9,7 @@
 #include <blockvec/solvers/sparse_operator.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "options.hpp"

@@ -96,7 +96,7 @@ std::string result_table(const RunSummary& run, const ProgramOptions& options) {
                   run.applications_b > 0 ? fmt::format(", B to {}", run.applications_b) : "",
                   run.preconditionings > 0 ? fmt::format(", the preconditioner to {}", run.preconditionings) : "",
                   run.reductions, run.filter_degree > 0 ? fmt::format(", filter of degree {}", run.filter_degree) : "");
-  if (!options.method_reason.empty() && !options.is_lanczos())
+  if (!options.method_reason.empty() && !(options.is_lanczos() && options.mass_file.empty()))
     text += fmt::format("method: {}, since {}\n", options.method, options.method_reason);
   text += fmt::format("orthogonalisation, {}: {}", options.orth, run.orthogonalisation);
   return text;

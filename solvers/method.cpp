@@ -33,7 +33,8 @@ constexpr Rule rules[] = {
      Method::jacobi_davidson, "B and a preconditioner are given"},
     {[](const ProblemTraits& p) { return p.has_preconditioner; }, Method::lobpcg, "a preconditioner is given"},
     {[](const ProblemTraits& p) { return p.has_preconditioner; }, Method::jacobi_davidson, "a preconditioner is given"},
-    // Filters of B^-1 A take as many products as those of A, and fewer words beside them than any other method.
+    // Filters of B^-1 A take as many products with A as those of A do; a Krylov space takes fewer than a subspace.
+    {[](const ProblemTraits& p) { return p.has_b && p.has_inverse_b; }, Method::lanczos, "B is diagonal"},
     {[](const ProblemTraits& p) { return p.has_b && p.has_inverse_b; }, Method::chebyshev, "B is diagonal"},
     // Without an exact inverse a filter takes many products with B for each one with A.
     {[](const ProblemTraits& p) { return p.has_b && !p.has_inverse_b; }, Method::lobpcg, "B is not diagonal"},

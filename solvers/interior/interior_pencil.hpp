@@ -1,6 +1,7 @@
 #pragma once
 
 #include <blockvec/solvers/interior.hpp>
+#include <cmath>
 
 #include "solvers/lanczos/krylov_pencil.hpp"
 #include "solvers/spectrum_look.hpp"

@@ -197,10 +197,12 @@ def main():
             file.write("%%MatrixMarket matrix coordinate real symmetric\n81 81 81\n")
             file.writelines(f"{i} {i} 2\n" for i in range(1, 82))
         pair = ["--problem", "laplacian", "--grid", 9, 9, "--mass", mass, "--nev", 4, "--json", out]
-        assert "method: chebyshev, since B is diagonal" in run(*pair).stdout
+        assert "method: lanczos, since B is diagonal" in run(*pair).stdout
+        assert "method: chebyshev, since B is diagonal" in run(*pair, "--max-iterations", 900).stdout
         chosen = "lobpcg, since" if LAUNCHER else "jacobi-davidson, since B and"
         assert f"method: {chosen} a preconditioner " in run(*pair, "--preconditioner", "jacobi").stdout
-        assert "method: jacobi-davidson, since" in run(*pair, "--block", 2).stdout
+        assert "method: lanczos, since" in run(*pair, "--block", 2).stdout
+        assert "method: jacobi-davidson, since" in run(*pair, "--block", 2, "--preconditioner", "jacobi").stdout
         for option in ["--target", 2], ["--target", 2, "--method", "jacobi-davidson"], ["--interval", 0.9, 1.3]:
             said = "method: interior, since pairs inside" in run(*pair[:-4], *option, "--json", out).stdout
             assert said is ("--method" not in option)

@@ -20,8 +20,8 @@ struct Problem {
   /// Hermitian and positive definite; none: the identity. Eigenvectors are then B-orthonormal.
   std::optional<AnyOperator<Vector>> b = {};
   Preconditioner<Vector> precondition = {};  ///< none: residuals as they are
-  /// Y ~ B^-1 X for solvers that need it (block_lanczos, chebyshev_subspace, interior_lanczos): Hermitian, positive definite, the same
-  /// for every call. Where it is not exact, products with B improve it, the fewer the better it is. none: X itself.
+  /// Y ~ B^-1 X for Lanczos and Chebyshev solvers, which need it: Hermitian, positive definite, the same for every
+  /// call. Where it is not exact, products with B improve it, the fewer the better it is. none: X itself.
   typename FunctionOperator<Vector>::Multiply inverse_b = {};
   /// Columns that span an invariant subspace, such as eigenvectors known already: the search stays orthogonal to them.
   /// They need not be orthonormal; dependent columns are dropped.
