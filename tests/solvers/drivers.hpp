@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/solvers/expect_right.hpp"
+#include "tests/solvers/rounded_products.hpp"
 
 /// The iterative block solvers, as one suite of tests sees them.
 namespace blockvec::solvers {
@@ -61,6 +62,16 @@ struct ChebyshevSubspace {
   static std::string describe(const Options& options) { return "extra " + std::to_string(options.extra); }
 };
 
+/// The same with filters in single precision, which are given A's own products, rounded.
+struct ChebyshevInSingle : ChebyshevSubspace {
+  static constexpr const char* suite = "chebyshev_in_single";
+  template <class Vector>
+  static Result<Vector> solve(Problem<Vector> problem, const Options& options, const Observer& observer = {}) {
+    problem.a_single = rounded_products(problem.a);
+    return chebyshev_subspace<Vector>(problem, options, observer);
+  }
+};
+
 struct JacobiDavidson {
   using Options = JacobiDavidsonOptions;
   static constexpr const char* name = "jacobi_davidson";
@@ -87,10 +98,11 @@ struct JacobiDavidson {
   static std::string describe(const Options& options) { return "block " + std::to_string(options.block); }
 };
 
-using Drivers = testing::Types<Lobpcg, ChebyshevSubspace, JacobiDavidson>;
+using Drivers = testing::Types<Lobpcg, ChebyshevSubspace, ChebyshevInSingle, JacobiDavidson>;
 struct DriverNames {
   template <class Driver>
   static std::string GetName(int) {
+    if constexpr (requires { Driver::suite; }) return Driver::suite;
     return Driver::name;
   }
 };
