@@ -136,6 +136,18 @@ def _block_of(block: Any, method: str) -> int:
     return _whole("block", block, 1)
 
 
+def _has_single_filter(precision: str, method: str, a: Matrix) -> bool:
+    if precision not in ("double", "single"):
+        raise InputError(f"filter_precision={precision!r}: expected 'double' or 'single'")
+    if precision == "double":
+        return False
+    if method != "chebyshev":
+        raise InputError(f"method={method!r} takes no filter_precision: 'chebyshev' does")
+    if a.sparse is None:
+        raise TypeError(f"filter_precision='single' needs a sparse matrix, {a.name} is none")
+    return True
+
+
 def _basis_of(ncv: Any, wanted: int) -> int:
     basis = 0 if ncv is None else _whole("ncv", ncv, 1)
     if ncv is not None and basis < wanted:
@@ -189,6 +201,7 @@ def eigsh(
     method: str = "auto",
     block: int | None = None,
     preconditioner: Any = None,
+    filter_precision: str = "double",
     callback: Callable[[Step], Any] | None = None,
     progress: bool = False,
     rng: Any = 1,
@@ -236,6 +249,9 @@ def eigsh(
         Columns that A is applied to at once (Lanczos, Jacobi-Davidson, interior).
     preconditioner : {"jacobi", "chebyshev"}, matrix or function of blocks, optional
         Something like (A - w)^-1, positive definite (LOBPCG, Jacobi-Davidson).
+    filter_precision : {"double", "single"}
+        "single": the filters of method="chebyshev" apply a sparse A in single precision, to residuals, so that the
+        result is as accurate. On GPUs this is faster; A is stored twice.
     callback : callable, optional
         Called with a :class:`Step` after each block. What it raises comes out of eigsh. StopIteration ends the search:
         the pairs found so far are returned.
@@ -322,6 +338,7 @@ def eigsh(
             "interval": _interval_of(interval, sigma),
             "block": _block_of(block, method),
             "basis": _basis_of(ncv, wanted),
+            "single_filter": _has_single_filter(filter_precision, method, a),
         }
     found = search.run(lambda norm: tolerance)
     result = search.result_of(found, tolerance, tolerance * found["norm_estimate"])
@@ -372,6 +389,7 @@ class Search:
             "most_steps": 0 if maxiter is None else _whole("maxiter", maxiter, 1),
             "seed": _seed_of(rng),
             "reproducible": bool(reproducible),
+            "single_filter": False,
             "a": a.for_library(dtype),
             "b": None if m is None else m.for_library(dtype),
             "preconditioner": _preconditioner_of(name, given, a, m, dtype),
