@@ -17,6 +17,7 @@ PROBLEM = ["--problem", "laplacian", "--grid", "30", "30", "30", "--nev", "8"]
 METHODS = {
     "lanczos": [],
     "chebyshev": [],
+    "chebyshev, filters in single precision": ["--filter-precision", "single"],
     "lobpcg": [],
     "lobpcg, preconditioned": ["--preconditioner", "chebyshev"],
     "jacobi-davidson": [],
@@ -48,7 +49,7 @@ def draw(rows, picture):
 
     figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.6), sharey=True)
     for axis, key, label in zip(axes, COLUMNS[1:3], ["columns that A was applied to", "reductions over all ranks"]):
-        for method, color in zip(METHODS, ["#c53030", "#2b6cb0", "#2f855a", "#68d391", "#b7791f"]):
+        for method, color in zip(METHODS, ["#c53030", "#2b6cb0", "#63b3ed", "#2f855a", "#68d391", "#b7791f"]):
             mine = [row for row in rows if row["method"] == method]
             x, y = [int(row[key]) for row in mine], [min(float(row["residual"]), 1) for row in mine]
             axis.plot(x, y, color=color, marker="o", ms=2, lw=1.3, label=method)
