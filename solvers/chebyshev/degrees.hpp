@@ -20,6 +20,7 @@ void ChebyshevSearch<Vector>::choose_degrees() {
     most = std::max(most, interval.degree_for(last, Real(least_gain), options_.most_degree));
   }
   degrees_.clear();
+  is_leak_limited_ = false;
   for (std::int64_t j = locked_; j < columns_; ++j) {
     if (!is_filtered_) {
       degrees_.push_back(first_degree());
@@ -30,6 +31,7 @@ void ChebyshevSearch<Vector>::choose_degrees() {
       int degree = interval.degree_for(values_[index(j)], gain, most, rounding(j));
       if (is_single()) degree = (degree + Single::unit - 1) / Single::unit * Single::unit;
       degrees_.push_back(highest_without_leaks(degree, j));
+      if (degrees_.back() < degree) is_leak_limited_ = true;
     } else {
       degrees_.push_back(degrees_.back());
     }

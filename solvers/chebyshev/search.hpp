@@ -80,7 +80,7 @@ class ChebyshevSearch {
   void state(Archive& archive) {
     archive(course_, pencil_, values_, residuals_, lengths_, last_wanted_, choice_, locked_, degrees_, is_filtered_,
             is_whole_space_, fallen_from_, fallen_to_, refinements_, applications_single_, until_trial_,
-            fall_in_single_, is_trial_, leaves_single_, is_out_of_range_);
+            fall_in_single_, is_leak_limited_, is_trial_, leaves_single_, is_out_of_range_);
     archive.tall(x_);
     archive.tall(residual_);
     if (pencil_.has_b()) archive.tall(b_image_);
@@ -138,8 +138,10 @@ class ChebyshevSearch {
       const double fall =
           (fallen_from_ - fallen_to_) * static_cast<double>(options_.wanted) / static_cast<double>(open);
       if (single_) see_in_single(fall);
-      // What a trial is to explain tells nothing of the interval.
-      choice_.see(values_, margins(), index(options_.wanted), is_trial_ ? std::max(fall, least_fall) : fall);
+      // Slow for another reason: that tells nothing of the interval.
+      const bool is_held_up = fall < least_fall && (is_trial_ || is_leak_limited_);
+      choice_.see(values_, margins(), index(options_.wanted), is_held_up ? least_fall : fall);
+      if (is_held_up && is_leak_limited_) locked_ = 0;  // these columns become better along with the others
       step(true);
     }
   }
@@ -286,6 +288,7 @@ class ChebyshevSearch {
   std::int64_t applications_single_ = 0;
   int until_trial_ = 0;  // iterations
   double fall_in_single_ = 0;
+  bool is_leak_limited_ = false;  // the last filter, by locked columns
   bool is_trial_ = false, leaves_single_ = false, is_out_of_range_ = false;
   int refinements_ = 0;
 };
