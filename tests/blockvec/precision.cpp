@@ -43,7 +43,8 @@ TYPED_TEST(PrecisionTest, ConvertsEveryEntryThereAndBack) {
       const auto single = narrow.columns(2, 2 + width);
       convert(v, single);
       convert(single, whole.columns(1, 1 + width));
-      const auto x = testing::on_host(v), y = testing::on_host(single), z = testing::on_host(whole);
+      const auto x = testing::on_host(v), z = testing::on_host(whole);
+      const auto y = testing::on_host(single);
       for (std::size_t i = 0; i < static_cast<std::size_t>(v.local_rows()); ++i) {
         for (std::size_t j = 0; j < static_cast<std::size_t>(width); ++j) {
           ASSERT_EQ(y.view()(i, j), this->rounded(x.view()(i, j)));
