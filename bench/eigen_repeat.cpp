@@ -52,15 +52,20 @@ void write_for_peers(const std::string& name, const solvers::RowSource<Scalar>& 
 }
 
 template <class Vector, class Operator>
-void solve(const Context& context, Operator a, const examples::ProgramOptions& options, int runs) {
+void solve(const Context& context, Operator a, const solvers::RowSource<typename Vector::Scalar>& source,
+           const examples::ProgramOptions& options, int runs) {
   using Space = typename Vector::Space;
+  solvers::Problem<Vector> problem{a};
+  if constexpr (requires { examples::in_single_precision(a, source); }) {
+    if (options.wants_single_filter()) problem.a_single = examples::in_single_precision(a, source);
+  }
   nlohmann::json line;
   std::vector<double> seconds;
   for (int run = 0; run < runs; ++run) {
     context.fence<Space>();
     const auto begin = std::chrono::steady_clock::now();
     const std::int64_t waits = context.waits();
-    const auto result = examples::solve<Vector>({a}, options, "", {});
+    const auto result = examples::solve<Vector>(problem, options, "", {});
     context.fence<Space>();
     const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - begin;
     if (run == 0) {
@@ -75,6 +80,7 @@ void solve(const Context& context, Operator a, const examples::ProgramOptions& o
     line["seconds_of_search"] = result.seconds;
     line["norm"] = result.norm_estimate;
     line["applications"] = result.applications;
+    line["applications_single"] = result.applications_single;
     line["reductions"] = result.reductions;
     line["filter_degree"] = result.filter_degree;
     line["waits"] = context.waits() - waits;
@@ -90,8 +96,8 @@ void solve_in(const Context& context, const solvers::RowSource<Scalar>& source, 
   const auto rows = RowDistribution::uniform(source.size(), context.communicator());
   const auto with_layout = [&](auto a) {
     if (options.layout == "row")
-      return solve<BlockVector<Scalar, RowMajor, Space>>(context, std::move(a), options, runs);
-    return solve<BlockVector<Scalar, ColumnMajor, Space>>(context, std::move(a), options, runs);
+      return solve<BlockVector<Scalar, RowMajor, Space>>(context, std::move(a), source, options, runs);
+    return solve<BlockVector<Scalar, ColumnMajor, Space>>(context, std::move(a), source, options, runs);
   };
   if constexpr (std::is_same_v<Scalar, double>) {
     if (options.matrix_free) {

@@ -28,6 +28,7 @@ PROBLEMS = {
         {
             "lanczos": [],
             "chebyshev": [],
+            "chebyshev, filters in single precision": ["--filter-precision", "single"],
             "lobpcg": [],
             "lobpcg, preconditioned": ["--preconditioner", "chebyshev"],
             "jacobi-davidson": [],
@@ -43,6 +44,7 @@ PROBLEMS = {
 COLORS = {
     "lanczos": "#c53030",
     "chebyshev": "#2b6cb0",
+    "chebyshev, filters in single precision": "#63b3ed",
     "lobpcg": "#2f855a",
     "lobpcg, preconditioned": "#68d391",
     "jacobi-davidson": "#b7791f",

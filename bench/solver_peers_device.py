@@ -36,6 +36,7 @@ PROBLEMS = {  # options of eigensolve, and how many of the lowest pairs are want
 OURS = [
     {"method": "lanczos"},
     {"method": "chebyshev"},
+    {"method": "chebyshev", "filter-precision": "single"},
     {"method": "lobpcg"},
     {"method": "lobpcg", "preconditioner": "chebyshev"},
     {"method": "jacobi-davidson"},

@@ -110,6 +110,9 @@ int solve_pair(Operator& a, RunSummary run, const Source& source, ProgramOptions
     options.choose_method();
     if (mass) problem.inverse_b = solvers::inverse_of_diagonal(diagonal(*mass));
     const auto end = options.target ? std::nullopt : std::optional(options.lanczos.which);
+    if constexpr (requires { in_single_precision(a, source); }) {
+      if (options.wants_single_filter()) problem.a_single = in_single_precision(a, source);
+    }
     if (options.preconditioner == "jacobi") {
       problem.precondition = solvers::jacobi_preconditioner(diagonal(source), mass ? diagonal(*mass) : Vector(), end);
     } else if (options.preconditioner == "block-jacobi") {

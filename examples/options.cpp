@@ -128,6 +128,7 @@ constexpr struct {
                       {"--mass", {"lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"}},
                       {"--preconditioner", {"lobpcg", "jacobi-davidson"}},
                       {"--guard", {"lobpcg"}},
+                      {"--filter-precision", {"chebyshev"}},
                       {"--max-iterations", {"lobpcg", "jacobi-davidson", "chebyshev"}}};
 
 template <class Methods>
@@ -202,6 +203,8 @@ void check_method(const CLI::App& app, ProgramOptions& options) {
     throw CLI::ValidationError(fmt::format(
         "--preconditioner {} needs a stored matrix: use chebyshev, or no --matrix-free", options.preconditioner));
   }
+  if (options.wants_single_filter() && options.matrix_free)
+    throw CLI::ValidationError("--filter-precision single needs a stored matrix: leave --matrix-free out");
   if (!options.mass_file.empty() && options.matrix_free)
     throw CLI::ValidationError("--mass needs a stored matrix: leave --matrix-free out");
 }
@@ -262,6 +265,12 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
   app.add_option("--guard", options.guard, "lobpcg: columns beside the wanted ones (default: max(4, nev / 10))")
       ->check(CLI::NonNegativeNumber)
       ->default_str("")
+      ->group(group);
+  app.add_option(
+         "--filter-precision", options.filter_precision,
+         "chebyshev: double, or single: filters apply A in single precision to residuals, so that the result is "
+         "as accurate; the matrix is stored twice")
+      ->check(CLI::IsMember({"double", "single"}))
       ->group(group);
   app.add_option("--max-iterations", options.max_iterations, "give up after so many iterations (not lanczos)")
       ->check(CLI::NonNegativeNumber)

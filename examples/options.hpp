@@ -41,6 +41,7 @@ struct ProgramOptions {
   std::vector<double> interval;  ///< empty, or its ends
   std::int64_t guard = solvers::LobpcgOptions::automatic_guard;
   std::int64_t max_iterations = 1000;
+  std::string filter_precision = "double";  ///< of chebyshev's filters: double or single
   std::string orth = "pipi+/cholqr2";
   std::string device = BLOCKVEC_HAVE_CUDA_SPACE ? "gpu" : "cpu";
   std::string layout;  ///< of the block vectors: row or column. Unless given: DefaultLayout of their memory
@@ -57,6 +58,7 @@ struct ProgramOptions {
   void choose_method();
   bool is_on_gpu() const { return device == "gpu"; }
   bool is_lanczos() const { return method == "lanczos"; }
+  bool wants_single_filter() const { return filter_precision == "single"; }
   solvers::JacobiDavidsonOptions jacobi_davidson() const {
     solvers::JacobiDavidsonOptions result{.wanted = lanczos.wanted,
                                           .basis = lanczos.basis,

@@ -91,8 +91,9 @@ std::string result_table(const RunSummary& run, const ProgramOptions& options) {
   if (run.last_level_cut)
     text += "The last level is cut: there are more eigenvalues like the last one, or it is not known. Raise --nev.\n";
   text +=
-      fmt::format("{:.3f} s and {:.3f} s to fill the matrix; {} {}, A applied to {} columns{}{}, {} reductions{}\n",
+      fmt::format("{:.3f} s and {:.3f} s to fill the matrix; {} {}, A applied to {} columns{}{}{}, {} reductions{}\n",
                   run.seconds, run.setup_seconds, run.restarts, rounds_of(options), run.applications,
+                  run.applications_single > 0 ? fmt::format(" ({} in single precision)", run.applications_single) : "",
                   run.applications_b > 0 ? fmt::format(", B to {}", run.applications_b) : "",
                   run.preconditionings > 0 ? fmt::format(", the preconditioner to {}", run.preconditionings) : "",
                   run.reductions, run.filter_degree > 0 ? fmt::format(", filter of degree {}", run.filter_degree) : "");

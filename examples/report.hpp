@@ -31,6 +31,7 @@ struct RunSummary {
   std::int64_t restarts = 0;  ///< or iterations
   std::int64_t starts = 0;
   std::int64_t applications = 0;
+  std::int64_t applications_single = 0;
   std::int64_t applications_b = 0;
   std::int64_t preconditionings = 0;
   std::int64_t reductions = 0;

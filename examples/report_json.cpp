@@ -126,6 +126,7 @@ nlohmann::json to_json(const RunSummary& run, const ProgramOptions& options) {
       {"restarts", run.restarts},
       {"random_starts", run.starts},
       {"applications", run.applications},
+      {"applications_single", run.applications_single},
       {"applications_b", run.applications_b},
       {"preconditionings", run.preconditionings},
       {"filter_degree", run.filter_degree},

@@ -14,6 +14,13 @@
 
 namespace blockvec::examples {
 
+/// The same matrix in single precision, for filters. Collective.
+template <template <class, class> class Operator, class Scalar, class Space>
+Operator<SingleOf<Scalar>, Space> in_single_precision(const Operator<Scalar, Space>& a,
+                                                      const solvers::RowSource<Scalar>& source) {
+  return {a.context(), a.rows(), solvers::RoundedRows<Scalar>(source)};
+}
+
 /// By the method that the options name. `matrix`: one line for checkpoints.
 template <class Vector>
 solvers::Result<Vector> solve(solvers::Problem<Vector> problem, ProgramOptions options, const std::string& matrix,
@@ -72,6 +79,7 @@ int solve_and_report(const solvers::Problem<Vector>& problem, RunSummary run, co
   run.orthogonality_loss = result.orthogonality_loss;
   run.norm_estimate = result.norm_estimate;
   run.restarts = options.is_lanczos() ? result.restarts : result.iterations;
+  run.applications_single = result.applications_single;
   run.applications_b = result.applications_b;
   run.preconditionings = result.preconditionings;
   run.backward_errors = std::move(result.backward_errors);

@@ -8,7 +8,7 @@
 /// What a problem brings along, as solvers take it.
 namespace blockvec::solvers {
 
-/// Vectors and B have the rows and the context of A. Throws ShapeError naming the solver.
+/// Vectors and other operators have the rows and the context of A. Throws ShapeError naming the solver.
 template <class Vector>
 void require_operands(const std::string& solver, const Problem<Vector>& problem) {
   const auto& a = problem.a;
@@ -19,11 +19,13 @@ void require_operands(const std::string& solver, const Problem<Vector>& problem)
   };
   require("deflated", problem.deflation);
   require("initial", problem.initial);
-  if (!problem.b || (problem.b->context().same(a.context()) && problem.b->rows() == a.rows())) return;
-  throw ShapeError(solver + ": B has the rows " + problem.b->rows().describe() +
-                   ": expected the context of A, and its "
-                   "rows: " +
-                   a.rows().describe());
+  const auto require_beside = [&](const char* name, const auto& other) {
+    if (!other || (other->context().same(a.context()) && other->rows() == a.rows())) return;
+    throw ShapeError(solver + ": " + name + " has the rows " + other->rows().describe() +
+                     ": expected the context of A, and its rows: " + a.rows().describe());
+  };
+  require_beside("B", problem.b);
+  require_beside("A in single precision", problem.a_single);
 }
 
 /// Orthonormal columns with the span of V, which stays as it is; B-orthonormal with a metric.

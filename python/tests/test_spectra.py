@@ -56,6 +56,15 @@ def test_dtypes(dtype, method):
     check_pairs(a, w, v, exact, tolerance)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_filters_in_single_precision(dtype):
+    exact = np.concatenate([np.full(3, -2.0), np.linspace(-1, 3, 197)])
+    a = scipy.sparse.csr_matrix(conftest.rotated(exact, dtype))
+    w, v = bv.eigsh(a, 5, which="SA", method="chebyshev", filter_precision="single", tol=1e-12)
+    assert np.abs(w - exact[:5]).max() <= conftest.value_error(exact, 1e-12, v.dtype)
+    check_pairs(a, w, v, exact, 1e-12)
+
+
 def test_every_size_to_the_last_pair(random):
     for n in [1, 2, 3, 4, 5, 9, 17, 33]:
         a = random.standard_normal((n, n))

@@ -31,12 +31,12 @@ struct DampedInterval {
 
   /// The least even degree >= 2 that raises this eigenvalue `gain` times above what is damped, `most` at most. It is
   /// lower where the filter would raise the lowest eigenvalue so far above this one that the rounding errors in its
-  /// direction came to a hundredth of the column.
-  int degree_for(Real eigenvalue, Real gain, int most) const {
+  /// direction, `rounding` of the column before, came to a hundredth of it.
+  int degree_for(Real eigenvalue, Real gain, int most, Real rounding = epsilon<Real>) const {
     const Real t = std::max(place(eigenvalue), Real(1)), t_lowest = std::max(place(lowest), t);
     int degree = 2;
     while (degree + 2 <= most && chebyshev(degree, t) < gain) {
-      if (chebyshev(degree + 2, t_lowest) * 100 * epsilon < Real >> chebyshev(degree + 2, t)) break;
+      if (chebyshev(degree + 2, t_lowest) * 100 * rounding > chebyshev(degree + 2, t)) break;
       degree += 2;
     }
     return degree;
@@ -63,6 +63,9 @@ Real least_gap(int degree) {
 template <class Real>
 class IntervalChoice {
  public:
+  /// Decades that residuals fall by in an iteration that gets somewhere.
+  static constexpr double least_fall = 0.3;
+
   IntervalChoice() = default;
   explicit IntervalChoice(const DampedInterval<Real>& first)
       : interval_(first), clear_(least_gap<Real>(usual_degree) * (first.top - first.lowest)) {}
@@ -99,8 +102,6 @@ class IntervalChoice {
   }
 
  private:
-  static constexpr double least_fall = 0.3;
-
   DampedInterval<Real> interval_{};
   bool is_sound_ = false;
   Real clear_ = 0;  // of the last wanted value at least this

@@ -20,13 +20,18 @@ void ChebyshevSearch<Vector>::choose_degrees() {
     most = std::max(most, interval.degree_for(last, Real(least_gain), options_.most_degree));
   }
   degrees_.clear();
+  is_leak_limited_ = false;
   for (std::int64_t j = locked_; j < columns_; ++j) {
     if (!is_filtered_) {
       degrees_.push_back(first_degree());
     } else if (j < options_.wanted) {
       auto gain = static_cast<Real>(std::max(1., error(j) / (options_.tolerance / 3)));
       if (inverse_ && !inverse_->is_exact()) gain = std::min(gain, 1 / inverse_->error());
-      degrees_.push_back(highest_without_leaks(interval.degree_for(values_[index(j)], gain, most), j));
+      if (is_single()) gain = std::min(gain, 1 / (16 * Real(epsilon<float>)));
+      int degree = interval.degree_for(values_[index(j)], gain, most, rounding(j));
+      if (is_single()) degree = (degree + Single::unit - 1) / Single::unit * Single::unit;
+      degrees_.push_back(highest_without_leaks(degree, j));
+      if (degrees_.back() < degree) is_leak_limited_ = true;
     } else {
       degrees_.push_back(degrees_.back());
     }
@@ -63,18 +68,30 @@ int ChebyshevSearch<Vector>::highest_without_leaks(int degree, std::int64_t j) c
     const int middle = (low + high) / 2;
     (leaks(middle) ? high : low) = middle;
   }
-  return 2 * low;
+  const bool is_divided = is_single() && 2 * low > Single::unit;
+  return is_divided ? 2 * low / Single::unit * Single::unit : 2 * low;
+}
+
+/// Rounding errors as degree_for() knows them. In single precision they shrink with the residual, and come to a tenth
+/// of the column: most of them lie in directions of lower columns, from which the Ritz vectors part them.
+template <class Vector>
+auto ChebyshevSearch<Vector>::rounding(std::int64_t j) const -> Real {
+  if (!is_single()) return epsilon<Real>;
+  const Real residual = Pencil<Vector>::eigenvalue_error(residuals_[index(j)], lengths_[index(j)]);
+  const Real share = std::min<Real>(1, residual / choice_.interval().half_width());
+  return std::max(epsilon<Real>, share * epsilon<float> / 10);
 }
 
 /// Of random columns. Where it is to be chosen: the last wanted eigenvector comes to stand out of all others.
 template <class Vector>
 int ChebyshevSearch<Vector>::first_degree() const {
   const auto& interval = choice_.interval();
+  const Real least = is_single() ? epsilon<float> : epsilon<Real>;
   if (options_.first_degree > 0) {
-    return interval.degree_for(interval.cut, std::numeric_limits<Real>::max(), options_.first_degree);
+    return interval.degree_for(interval.cut, std::numeric_limits<Real>::max(), options_.first_degree, least);
   }
   const Real others = std::sqrt(static_cast<Real>(x_.global_rows()) / static_cast<Real>(columns_));
-  return interval.degree_for(last_wanted_, 50 * others, std::min(usual_degree, options_.most_degree));
+  return interval.degree_for(last_wanted_, 50 * others, std::min(usual_degree, options_.most_degree), least);
 }
 
 /// About the condition of the filtered block with columns of unit length: how far the lowest eigenvector grows in a

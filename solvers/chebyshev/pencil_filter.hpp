@@ -19,10 +19,10 @@ namespace blockvec::solvers {
 /// runs on Y. All of it shrinks with the residuals, so a D ~ B^-1 takes the place of B^-1: an error of D changes how
 /// fast the pairs converge, and not what to. H is taken as sigma + D (sign A - sigma B) where D is not exact; with
 /// sigma = the last wanted value, what D leaves undamped is small beside the distance of what is damped. Cost: A on
-/// sum(degrees) columns, as often D, and B once more where D is not exact. Scratch for four blocks. Source: residuals,
-/// Kodali, Ramakrishnan, Motamarri 2025 (arXiv 2503.22652).
-template <class Vector>
-void pencil_filter(const Pencil<Vector>& pencil, const InverseOfB<Vector>& inverse,
+/// sum(degrees) columns by apply_a(X, Y), as often D, and B once more where D is not exact. Scratch for four blocks.
+/// Source: residuals, Kodali, Ramakrishnan, Motamarri 2025 (arXiv 2503.22652).
+template <class Vector, class ApplyA>
+void pencil_filter(const Pencil<Vector>& pencil, const ApplyA& apply_a, const InverseOfB<Vector>& inverse,
                    RealOf<typename Vector::Scalar> last_wanted,
                    const DampedInterval<RealOf<typename Vector::Scalar>>& interval, std::span<const int> degrees,
                    std::span<const RealOf<typename Vector::Scalar>> values, const Vector& v, const Vector& odd) {
@@ -59,7 +59,7 @@ void pencil_filter(const Pencil<Vector>& pencil, const InverseOfB<Vector>& inver
     const auto part = [&](const Vector& block) { return block.columns(0, width); };
     const Vector y = part(current), next_y = part(previous), ay = part(image), dy = part(inverse_image);
     const Real next = 1 / (2 * t - ratio), factor = 2 * next / half;
-    pencil.apply_a(y, ay);
+    apply_a(y, ay);
     if (sigma != 0) {
       pencil.apply_b(y, dy);
       axpby(Scalar(-sigma), dy, Scalar(1), ay);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "solvers/chebyshev/search.hpp"
 
 /// What a Chebyshev-filtered search tells at its end.
@@ -23,6 +25,12 @@ Result<Vector> ChebyshevSearch<Vector>::finish() {
   const bool is_right = pencil_.measure(x_.columns(0, options_.wanted), options_.tolerance, result) && all_locked();
   course_.conclude(all_locked(), is_right, pencil_.trouble, result);
   if (is_right) result.last_level_cut = is_last_level_cut();
+  if (leaves_single_) {
+    result.why += result.why.empty() ? "" : "; ";
+    result.why += std::string("the filter left single precision, in which ") +
+                  (is_out_of_range_ ? "its numbers had no place" : "residuals did not fall");
+  }
+  result.applications_single = applications_single_;
   result.starts = columns_;
   result.filter_degree = highest_degree();
   return result;

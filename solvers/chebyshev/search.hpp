@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "solvers/chebyshev/damped_interval.hpp"
+#include "solvers/chebyshev/single_filter.hpp"
 #include "solvers/course.hpp"
 #include "solvers/inverse_of_b.hpp"
 #include "solvers/pencil.hpp"
@@ -32,10 +33,12 @@ class ChebyshevSearch {
   using Space = typename Vector::Space;
   using Real = RealOf<Scalar>;
   using Basis = orth::Basis<Scalar, Layout, Space>;
+  using Single = SingleFilter<Vector>;
 
   /// The options are checked().
   ChebyshevSearch(const Problem<Vector>& problem, const ChebyshevOptions& options, const Observer& observer)
       : a_(problem.a),
+        a_single_(problem.a_single),
         initial_(problem.initial),
         options_(options),
         sign_(options.which == Which::smallest ? Real(1) : Real(-1)),
@@ -48,17 +51,20 @@ class ChebyshevSearch {
         values_(index(columns_)),
         residuals_(index(columns_)),
         lengths_(index(columns_), Real(1)),
-        course_({problem, options.checkpoint, steering("chebyshev", options, own_steering(options)), observer},
+        course_({problem, options.checkpoint, steering("chebyshev", options, own_steering(problem, options)), observer},
                 options.max_iterations, patience) {
     if (pencil_.has_b()) b_image_ = Vector(context(), a_.rows(), columns_, "B X");
+    if (a_single_) single_.emplace(*a_single_, even_.width());
   }
   ChebyshevSearch(const ChebyshevSearch&) = delete;
   ChebyshevSearch& operator=(const ChebyshevSearch&) = delete;
 
   Result<Vector> solve() {
     if (pencil_.has_b()) make_inverse();
+    if (single_) require_close();
     is_resumed_ = course_.begin_or_resume(*this);
     if (!is_resumed_) start();
+    if (leaves_single_) single_.reset();
     for (;; ++refinements_) {
       iterate();
       Result<Vector> result = finish();
@@ -73,7 +79,8 @@ class ChebyshevSearch {
   template <class Archive>
   void state(Archive& archive) {
     archive(course_, pencil_, values_, residuals_, lengths_, last_wanted_, choice_, locked_, degrees_, is_filtered_,
-            is_whole_space_, fallen_from_, fallen_to_, refinements_);
+            is_whole_space_, fallen_from_, fallen_to_, refinements_, applications_single_, until_trial_,
+            fall_in_single_, is_leak_limited_, is_trial_, leaves_single_, is_out_of_range_);
     archive.tall(x_);
     archive.tall(residual_);
     if (pencil_.has_b()) archive.tall(b_image_);
@@ -82,13 +89,15 @@ class ChebyshevSearch {
  private:
   static constexpr int most_refinements = 3;
   static constexpr std::int64_t patience = 12;  // iterations
+  static constexpr double least_fall = IntervalChoice<Real>::least_fall;
+  static constexpr double least_likeness = 1e-3;  // of A in single precision
 
   const Context& context() const { return a_.context(); }
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-  static CheckpointHeader own_steering(const ChebyshevOptions& options) {
+  static CheckpointHeader own_steering(const Problem<Vector>& problem, const ChebyshevOptions& options) {
     return {{"extra columns", fmt::format("{}", options.extra)},
-            {"filter", fmt::format("first degree {}, at most {}, width {}", options.first_degree, options.most_degree,
-                                   options.filter_width)}};
+            {"filter", fmt::format("first degree {}, at most {}, width {}{}", options.first_degree, options.most_degree,
+                                   options.filter_width, problem.a_single ? ", in single precision" : "")}};
   }
   bool all_locked() const { return locked_ >= options_.wanted; }
   std::int64_t active() const { return columns_ - locked_; }
@@ -128,7 +137,11 @@ class ChebyshevSearch {
       const auto open = std::max<std::int64_t>(1, options_.wanted - locked_);
       const double fall =
           (fallen_from_ - fallen_to_) * static_cast<double>(options_.wanted) / static_cast<double>(open);
-      choice_.see(values_, margins(), index(options_.wanted), fall);
+      if (single_) see_in_single(fall);
+      // Slow for another reason: that tells nothing of the interval.
+      const bool is_held_up = fall < least_fall && (is_trial_ || is_leak_limited_);
+      choice_.see(values_, margins(), index(options_.wanted), is_held_up ? least_fall : fall);
+      if (is_held_up && is_leak_limited_) locked_ = 0;  // these columns become better along with the others
       step(true);
     }
   }
@@ -151,10 +164,13 @@ class ChebyshevSearch {
     course_.count_iteration();
     if (choice_.interval().half_width() > 0) {
       choose_degrees();
-      const Real condition = filtered_condition(has_pairs);
+      Real condition = filtered_condition(has_pairs);
       const Real last_wanted = values_[index(options_.wanted - 1)];
       for (std::int64_t begin = locked_; begin < columns_; begin += options_.filter_width) {
         filter(begin, std::min(begin + options_.filter_width, columns_), has_pairs, last_wanted);
+      }
+      if (is_single() && replace_lost_columns(last_wanted)) {
+        condition = std::max(condition, chebyshev(first_degree(), choice_.interval().place(choice_.interval().lowest)));
       }
       is_filtered_ = true;
       orthonormalize(method_for(condition));
@@ -200,13 +216,39 @@ class ChebyshevSearch {
   int highest_degree() const { return degrees_.empty() ? 0 : *std::max_element(degrees_.begin(), degrees_.end()); }
   std::vector<double> wanted_residuals() const { return {residuals_.begin(), residuals_.begin() + options_.wanted}; }
 
+  /// Filters are in single precision now.
+  bool is_single() const { return single_ && !is_trial_; }
+  /// Where residuals do not fall, a filter in A's own precision shows whether that is the reason.
+  void see_in_single(double fall) {
+    constexpr int pause = 4;  // iterations until the next trial
+    if (std::exchange(is_trial_, false)) {
+      if (fall > fall_in_single_ + least_fall) return leave_single();
+      until_trial_ = pause;
+      return;
+    }
+    if (until_trial_ > 0) --until_trial_;
+    is_trial_ = fall < least_fall && until_trial_ == 0;
+    fall_in_single_ = fall;
+  }
+  void leave_single() {
+    leaves_single_ = true;
+    single_.reset();
+  }
+
   // The start, the filter, and the Ritz pairs of what comes out of it: solvers/chebyshev/ritz_pairs.hpp.
   void start();
   void make_inverse();
+  void require_close();
   SpectrumLook<Real> look_at_pencil();
   void filter(std::int64_t begin, std::int64_t end, bool has_pairs, Real last_wanted);
-  void filter_pencil(const std::vector<int>& degrees, const std::vector<std::int64_t>& order, std::int64_t begin,
+  void filter_in_full(const std::vector<int>& degrees, const std::vector<Real>& values, bool has_pairs,
+                      Real last_wanted);
+  template <class ApplyA>
+  void filter_pencil(const ApplyA& apply_a, const std::vector<int>& degrees, const std::vector<Real>& values,
                      bool has_pairs, Real last_wanted);
+  void filter_in_single(const std::vector<int>& degrees, const std::vector<Real>& values, bool has_pairs,
+                        Real last_wanted);
+  bool replace_lost_columns(Real last_wanted);
   void rotate();
   void measure_residuals(const SmallMatrix<Real>& theta);
 
@@ -215,6 +257,7 @@ class ChebyshevSearch {
   double leaked(int degree, std::int64_t j) const;
   int highest_without_leaks(int degree, std::int64_t j) const;
   int first_degree() const;
+  Real rounding(std::int64_t j) const;
   Real filtered_condition(bool has_pairs) const;
 
   // The result: solvers/chebyshev/result.hpp.
@@ -222,6 +265,7 @@ class ChebyshevSearch {
   bool is_last_level_cut() const;
 
   AnyOperator<Vector> a_;
+  std::optional<AnyOperator<InSingle<Vector>>> a_single_;
   Vector initial_;
   ChebyshevOptions options_;
   Real sign_;
@@ -230,6 +274,7 @@ class ChebyshevSearch {
   Vector x_, residual_, even_, odd_;  // the last two apart, so that a product finds its columns side by side
   Vector b_image_;                    // of X
   std::optional<InverseOfB<Vector>> inverse_;
+  std::optional<Single> single_;                    // as long as filters run in single precision
   std::vector<Real> values_, residuals_, lengths_;  // of all columns; lengths of X's own
   Real last_wanted_ = 0;
   IntervalChoice<Real> choice_;
@@ -240,6 +285,11 @@ class ChebyshevSearch {
   bool is_filtered_ = false, is_whole_space_ = false;
   double fallen_from_ = 0, fallen_to_ = 0;  // log_error() of the wanted columns, at the look before and at the last one
   bool is_resumed_ = false;                 // after a look
+  std::int64_t applications_single_ = 0;
+  int until_trial_ = 0;  // iterations
+  double fall_in_single_ = 0;
+  bool is_leak_limited_ = false;  // the last filter, by locked columns
+  bool is_trial_ = false, leaves_single_ = false, is_out_of_range_ = false;
   int refinements_ = 0;
 };
 

@@ -257,6 +257,8 @@ def main():
             (["--mass", mass, "--sites", 10], "it has 81 rows, and the other matrix of the pair has 252"),
             (["--method", "lobpcg", "--filter", 3], "--filter is no option of --method lobpcg"),
             (["--guard", 3, "--method", "lanczos"], "--guard is no option of --method lanczos"),
+            (["--filter-precision", "single", "--method", "lobpcg"], "--filter-precision is no option of --method lobpcg"),
+            (["--filter-precision", "single", "--matrix-free"], "--filter-precision single needs a stored matrix"),
             (["--target", 3, "--interval", 1, 2], "takes one of --target and --interval"),
             (["--interval", 2, 1], "--interval takes its lower end and then its upper one"),
             (["--target", 3, "--which", "largest"], "--which is no option of --method interior"),

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/solvers/expect_right.hpp"
+#include "tests/solvers/rounded_products.hpp"
 
 /// The iterative block solvers, as one suite of tests sees them.
 namespace blockvec::solvers {
@@ -62,6 +63,16 @@ struct ChebyshevSubspace {
   static std::string describe(const Options& options) { return "extra " + std::to_string(options.extra); }
 };
 
+/// The same with filters in single precision, which are given A's own products, rounded.
+struct ChebyshevInSingle : ChebyshevSubspace {
+  static constexpr const char* suite = "chebyshev_in_single";
+  template <class Vector>
+  static Result<Vector> solve(Problem<Vector> problem, const Options& options, const Observer& observer = {}) {
+    problem.a_single = rounded_products(problem.a);
+    return chebyshev_subspace<Vector>(problem, options, observer);
+  }
+};
+
 struct JacobiDavidson {
   using Options = JacobiDavidsonOptions;
   static constexpr const char* name = "jacobi_davidson";
@@ -99,11 +110,12 @@ struct Lanczos {
   static Options with(std::int64_t wanted) { return {.wanted = wanted}; }
 };
 
-using Drivers = testing::Types<Lobpcg, ChebyshevSubspace, JacobiDavidson>;
+using Drivers = testing::Types<Lobpcg, ChebyshevSubspace, ChebyshevInSingle, JacobiDavidson>;
 using PairDrivers = testing::Types<Lobpcg, ChebyshevSubspace, JacobiDavidson, Lanczos>;
 struct DriverNames {
   template <class Driver>
   static std::string GetName(int) {
+    if constexpr (requires { Driver::suite; }) return Driver::suite;
     return Driver::name;
   }
 };

@@ -58,12 +58,18 @@ ChebyshevOptions checked(ChebyshevOptions options, std::int64_t filter_width, st
 /// pairs converge to. Cost beside that of B^-1: B on k columns an iteration and one reduction more; B on each of A's
 /// columns where inverse_b is not exact; at the start 72 products with B and A, as many reductions, B^-1 on 85 columns.
 /// Memory: k columns more, and scratch of six times the filter's width; 67 at the start.
-/// Throws InputError for options that do not fit and where B^-1 would take more than 400 products with B, ShapeError
-/// for vectors of other rows than the operator's, OutOfMemoryError naming the bytes, Error naming B or inverse_b where
-/// they show not to be positive definite, NotFiniteError; what the operators throw. A preconditioner is not used. For
-/// block vectors of all scalars and layouts in every memory space of this build. Sources: Zhou, Saad, Tiago,
-/// Chelikowsky 2006 (J. Comput. Phys. 219, 172); a degree a column: Winkelmann, Springer, Di Napoli 2019 (ACM Trans.
-/// Math. Softw. 45, 21); with B: Kodali, Ramakrishnan, Motamarri 2025 (arXiv 2503.22652).
+/// With Problem::a_single filters run in single precision: on residuals, so that errors of its products shrink with
+/// these, and the result is as accurate. Cost: A as before, on degrees that are multiples of 4; of a filter's steps a
+/// quarter takes 6 words of 4 bytes a row, the others 3; one product and one reduction more at the start, and a
+/// reduction an iteration. Memory: 3 blocks of the filter's width in single precision, one of scratch. With a B this is
+/// A's part of the recurrence only. Where residuals do not fall while they do in A's own precision, or numbers leave
+/// the range of single precision, filters go on in A's own, and Result::why says so. Throws InputError for options that
+/// do not fit, for an a_single that is not A, and where B^-1 would take more than 400 products with B, ShapeError for
+/// vectors of other rows than the operator's, OutOfMemoryError naming the bytes, Error naming B or inverse_b where they
+/// show not to be positive definite, NotFiniteError; what the operators throw. A preconditioner is not used. For block
+/// vectors of all scalars and layouts in every memory space of this build. Sources: Zhou, Saad, Tiago, Chelikowsky 2006
+/// (J. Comput. Phys. 219, 172); a degree a column: Winkelmann, Springer, Di Napoli 2019 (ACM Trans. Math. Softw. 45,
+/// 21); with B: Kodali, Ramakrishnan, Motamarri 2025 (arXiv 2503.22652).
 template <class Vector>
 Result<Vector> chebyshev_subspace(const Problem<Vector>& problem, const ChebyshevOptions& options = {},
                                   const Observer& observer = {});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <blockvec/precision.hpp>
 #include <blockvec/solvers/operator.hpp>
 #include <functional>
 #include <optional>
@@ -23,6 +24,9 @@ struct Problem {
   /// Y ~ B^-1 X for Lanczos and Chebyshev solvers, which need it: Hermitian, positive definite, the same for every
   /// call. Where it is not exact, products with B improve it, the fewer the better it is. none: X itself.
   typename FunctionOperator<Vector>::Multiply inverse_b = {};
+  /// A rounded to single precision, which halves what filters move (chebyshev_subspace); an operator for it is filled
+  /// from RoundedRows. none: filters apply A itself.
+  std::optional<AnyOperator<InSingle<Vector>>> a_single = {};
   /// Columns that span an invariant subspace, such as eigenvectors known already: the search stays orthogonal to them.
   /// They need not be orthonormal; dependent columns are dropped.
   Vector deflation = {};

@@ -46,8 +46,9 @@ inline constexpr const char* stopped_by_observer = "on request";
 /// Eigenpairs, and what it took to find them. Unless it converged, the pairs are the best ones known.
 template <class Vector>
 struct [[nodiscard]] Result {
-  Status status = Status::exhausted;       ///< how the search ended
-  std::string why;                         ///< in words, where it did not converge; stopped_by_observer: asked to stop
+  Status status = Status::exhausted;  ///< how the search ended
+  /// In words, where it did not converge, or did not use what was given; stopped_by_observer: asked to stop.
+  std::string why;
   std::vector<double> eigenvalues;         ///< wanted end first
   std::vector<double> residual_norms;      ///< ||A x - theta x||, or ||A x - theta B x||, recomputed
   std::vector<double> backward_errors;     ///< these over (||A|| + |theta| ||B||) ||x||, with estimates of the norms
@@ -56,13 +57,15 @@ struct [[nodiscard]] Result {
   /// Of a search that converged: there are more of the last eigenvalue, to within 10 times the tolerance, than were
   /// asked for, or a search of its own, bounded by what came before, has left it open.
   bool last_level_cut = false;
-  double orthogonality_loss = 0;      ///< ||V^H V - I||_F of the eigenvectors, or ||V^H B V - I||_F
-  double norm_estimate = 0;           ///< of ||A||_2, from Ritz values or images
-  double norm_estimate_b = 1;         ///< of ||B||_2
-  std::int64_t restarts = 0;          ///< of the basis
-  std::int64_t iterations = 0;        ///< of methods that have some
-  std::int64_t starts = 0;            ///< random vectors that Krylov spaces were started from
-  std::int64_t applications = 0;      ///< columns that A was applied to
+  double orthogonality_loss = 0;  ///< ||V^H V - I||_F of the eigenvectors, or ||V^H B V - I||_F
+  double norm_estimate = 0;       ///< of ||A||_2, from Ritz values or images
+  double norm_estimate_b = 1;     ///< of ||B||_2
+  std::int64_t restarts = 0;      ///< of the basis
+  std::int64_t iterations = 0;    ///< of methods that have some
+  std::int64_t starts = 0;        ///< random vectors that Krylov spaces were started from
+  std::int64_t applications = 0;  ///< columns that A was applied to
+  /// Of these: in single precision, where the problem is not (Problem::a_single).
+  std::int64_t applications_single = 0;
   std::int64_t applications_b = 0;    ///< columns that B was applied to
   std::int64_t preconditionings = 0;  ///< columns that the preconditioner was applied to
   std::int64_t reductions = 0;        ///< over all ranks

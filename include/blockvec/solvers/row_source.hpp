@@ -1,5 +1,6 @@
 #pragma once
 
+#include <blockvec/precision.hpp>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -63,6 +64,35 @@ class RowFunction final : public RowSource<Scalar> {
   std::int64_t size_;
   Append append_;
   std::string description_;
+};
+
+/// Another source's entries in single precision: what fills an operator for Problem::a_single.
+template <class Scalar>
+class RoundedRows final : public RowSource<SingleOf<Scalar>> {
+ public:
+  /// `source` must outlive this.
+  explicit RoundedRows(const RowSource<Scalar>& source) : source_(source) {}
+  /// Rows and columns of the whole matrix.
+  std::int64_t size() const override { return source_.size(); }
+  /// Rounds the other source's entries. What lies beyond the largest float becomes Inf, which operators refuse.
+  void append_row(std::int64_t row, RowEntries<SingleOf<Scalar>>& entries) const override {
+    RowEntries<Scalar> exact;
+    source_.append_row(row, exact);
+    for (std::size_t i = 0; i < exact.columns.size(); ++i) entries.add(exact.columns[i], rounded(exact.values[i]));
+  }
+  /// The other source's line.
+  std::string describe() const override { return source_.describe() + ", in single precision"; }
+
+ private:
+  static SingleOf<Scalar> rounded(Scalar value) {
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      return {static_cast<float>(value.real()), static_cast<float>(value.imag())};
+    } else {
+      return static_cast<float>(value);
+    }
+  }
+
+  const RowSource<Scalar>& source_;
 };
 
 }  // namespace blockvec::solvers

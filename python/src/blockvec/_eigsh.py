@@ -61,6 +61,12 @@ def _interval_of(interval: Any, sigma: Any) -> tuple[float, float] | None:
     return low, high
 
 
+def _is_single(precision: Any) -> bool:
+    if precision not in ("double", "single"):
+        raise InputError(f"filter_precision={precision!r}: expected 'double' or 'single'")
+    return precision == "single"
+
+
 def _basis_of(ncv: Any, wanted: int) -> int:
     basis = 0 if ncv is None else whole("ncv", ncv, 1)
     if ncv is not None and basis < wanted:
@@ -95,6 +101,7 @@ def eigsh(
     preconditioner: Any = None,
     Minv: Any = None,
     Y: Any = None,
+    filter_precision: str = "double",
     options: dict[str, Any] | None = None,
     **conduct: Unpack[Conduct],
 ) -> EigshResult | np.ndarray:
@@ -144,6 +151,9 @@ def eigsh(
     Y : array, optional
         n x m constraints, which span an invariant subspace, such as eigenvectors known already: the search stays
         M-orthogonal to them.
+    filter_precision : {"double", "single"}
+        "single": the filters of Chebyshev apply a sparse A in single precision, to residuals, so that the result is as
+        accurate. On GPUs this is faster; A is stored twice.
     options : dict, optional
         Of the method alone: ``filter_degree`` (Lanczos); ``first_degree``, ``most_degree``, ``filter_width``
         (Chebyshev); ``kept``, ``inner_steps`` (Jacobi-Davidson). Of all: ``orth``, the ``method`` of
@@ -225,9 +235,13 @@ def eigsh(
             raise InputError("Minv is given, but no M")
         if is_inside and isinstance(preconditioner, str) and preconditioner == "chebyshev":
             raise InputError("preconditioner='chebyshev' helps at an end of the spectrum: take 'jacobi' or your own")
+        has_single_filter = _is_single(filter_precision)
+        if has_single_filter and a.sparse is None:
+            raise TypeError(f"filter_precision='single' needs a sparse matrix, {a.name} is none")
         interval = _interval_of(interval, sigma)
         arguments = {"which": None if is_inside else which, "sigma": sigma, "interval": interval}
         arguments |= {"M": M, "Minv": Minv, "preconditioner": preconditioner, "block": block}
+        arguments["filter_precision"] = filter_precision if has_single_filter else None
         method = method_of(
             method,
             [name for name, given in arguments.items() if given is not None],
@@ -246,6 +260,7 @@ def eigsh(
             "basis": _basis_of(ncv, wanted),
             "inverse_b": search.inverse_of_m("Minv", Minv) if takes(method, "Minv") else None,
             "options": _options_of(options),
+            "single_filter": has_single_filter,
         }
     found = search.run(lambda norm: tolerance)
     result = search.result_of(found, tolerance, tolerance * found["norm_estimate"])

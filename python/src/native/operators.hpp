@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <blockvec/operations.hpp>
+#include <blockvec/precision.hpp>
 #include <blockvec/solvers/operator.hpp>
 #include <blockvec/solvers/sparse_operator.hpp>
 #include <complex>
@@ -105,26 +106,45 @@ class SparseProduct {
   Conduct* conduct_;
 };
 
+/// This rank's compressed rows, whose arrays the caller keeps.
+template <class Scalar>
+struct Compressed {
+  const std::int64_t* begins;
+  const std::int32_t* columns;
+  const Scalar* values;
+
+  /// As _operators.py hands them over.
+  static Compressed from(nb::handle given) {
+    using Begins = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu>;
+    using Columns = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::device::cpu>;
+    return {nb::cast<Begins>(given[0]).data(), nb::cast<Columns>(given[1]).data(),
+            entries_of<Scalar>(nb::cast<Array>(given[2]))};
+  }
+  solvers::RowFunction<Scalar> source(const RowDistribution& rows) const {
+    const auto append = [arrays = *this, first = rows.begin()](std::int64_t row, solvers::RowEntries<Scalar>& entries) {
+      for (std::int64_t i = arrays.begins[row - first]; i < arrays.begins[row - first + 1]; ++i)
+        entries.add(arrays.columns[i], arrays.values[i]);
+    };
+    return solvers::RowFunction<Scalar>(rows.global_rows(), append);
+  }
+};
+
 /// From this rank's compressed rows: SciPy's arrays are not copied on one rank of the host. Collective.
 template <class Vector>
 solvers::SparseOperator<typename Vector::Scalar, typename Vector::Space> sparse_operator(
-    const Context& context, const RowDistribution& rows, const std::int64_t* begins, const std::int32_t* columns,
-    const typename Vector::Scalar* values) {
+    const Context& context, const RowDistribution& rows, const Compressed<typename Vector::Scalar>& arrays) {
   using Scalar = typename Vector::Scalar;
   using Sparse = solvers::SparseOperator<Scalar, typename Vector::Space>;
   if constexpr (is_host_space<typename Vector::Space>) {
     if (rows.ranks() == 1) {
       using Kernel = typename ScalarTraits<Scalar>::Kernel;
-      return Sparse::wrap(context, rows,
-                          kernels::CsrMatrix<Kernel, std::int64_t>{rows.global_rows(), rows.global_rows(), begins,
-                                                                   columns, reinterpret_cast<const Kernel*>(values)});
+      return Sparse::wrap(
+          context, rows,
+          kernels::CsrMatrix<Kernel, std::int64_t>{rows.global_rows(), rows.global_rows(), arrays.begins,
+                                                   arrays.columns, reinterpret_cast<const Kernel*>(arrays.values)});
     }
   }
-  const auto append = [=, first = rows.begin()](std::int64_t row, solvers::RowEntries<Scalar>& entries) {
-    for (std::int64_t i = begins[row - first]; i < begins[row - first + 1]; ++i) entries.add(columns[i], values[i]);
-  };
-  return context.collective(
-      [&] { return Sparse(context, rows, solvers::RowFunction<Scalar>(rows.global_rows(), append)); });
+  return context.collective([&] { return Sparse(context, rows, arrays.source(rows)); });
 }
 
 /// What _operators.py prepares of a matrix: this rank's compressed rows (begins, columns, values), or a function of
@@ -137,11 +157,22 @@ solvers::AnyOperator<Vector> operator_from(const Lease& lease, const RowDistribu
     return solvers::FunctionOperator<Vector>(context, rows,
                                              PythonProduct<Vector>(nb::borrow<nb::object>(given), lease, conduct));
   }
-  const auto begins = nb::cast<nb::ndarray<const std::int64_t, nb::ndim<1>, nb::device::cpu>>(given[0]);
-  const auto columns = nb::cast<nb::ndarray<const std::int32_t, nb::ndim<1>, nb::device::cpu>>(given[1]);
-  const auto* const values = entries_of<typename Vector::Scalar>(nb::cast<Array>(given[2]));
+  const auto arrays = Compressed<typename Vector::Scalar>::from(given);
   const nb::gil_scoped_release unlocked;
-  return SparseProduct<Vector>(sparse_operator<Vector>(context, rows, begins.data(), columns.data(), values), conduct);
+  return SparseProduct<Vector>(sparse_operator<Vector>(context, rows, arrays), conduct);
+}
+
+/// The compressed rows that _operators.py prepares, in single precision.
+template <class Vector>
+solvers::AnyOperator<InSingle<Vector>> rounded_operator_from(const Lease& lease, const RowDistribution& rows,
+                                                             nb::handle given, Conduct& conduct) {
+  using Scalar = typename Vector::Scalar;
+  using Sparse = solvers::SparseOperator<SingleOf<Scalar>, typename Vector::Space>;
+  const auto source = Compressed<Scalar>::from(given).source(rows);
+  const Context& context = *lease;
+  const nb::gil_scoped_release unlocked;
+  return SparseProduct<InSingle<Vector>>(
+      context.collective([&] { return Sparse(context, rows, solvers::RoundedRows<Scalar>(source)); }), conduct);
 }
 
 /// A random pair of vectors V and their image, the same on any number of ranks: the four entries of V^H A V by columns,

@@ -36,7 +36,7 @@ struct Request {
   std::optional<std::pair<double, double>> interval;
   std::int64_t block = 0, basis = 0, most_steps = 0;
   std::uint64_t seed = 1;
-  bool is_reproducible = false;
+  bool is_reproducible = false, has_single_filter = false;
   nb::object a, b, inverse_b, preconditioner, initial, deflation;  // None where there is none
   nb::dict options;                                                // of the method alone
   nb::object allocate;  // of rows and columns: an array of the caller's library, and what this module takes of it
@@ -250,6 +250,7 @@ nb::dict solve_as(const Call& call, Request request, const nb::object& judge, co
     judged(judge, "M", *problem.b, conduct);
   }
   problem.inverse_b = inverse_from<Vector>(lease, rows, request.inverse_b, conduct);
+  if (request.has_single_filter) problem.a_single = rounded_operator_from<Vector>(lease, rows, request.a, conduct);
   problem.precondition = preconditioner_from(lease, problem, request, conduct);
   const auto block = [&](const nb::object& given, const char* label) {
     return given.is_none() ? Vector() : tall<Scalar, RowMajor>(context, rows, nb::cast<Array>(given), label);
@@ -289,6 +290,7 @@ Request request_from(const nb::dict& given) {
   read("most_steps", request.most_steps);
   read("seed", request.seed);
   read("reproducible", request.is_reproducible);
+  read("single_filter", request.has_single_filter);
   request.which = nb::cast<bool>(given["smallest"]) ? solvers::Which::smallest : solvers::Which::largest;
   request.a = given["a"];
   request.b = given["b"];
