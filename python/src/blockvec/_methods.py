@@ -10,7 +10,7 @@ _TAKES = {
     "lanczos": ("which", "M", "Minv", "block"),
     "lobpcg": ("which", "M", "preconditioner"),
     "jacobi-davidson": ("which", "sigma", "M", "preconditioner", "block"),
-    "chebyshev": ("which", "M", "Minv"),
+    "chebyshev": ("which", "M", "Minv", "filter_precision"),
     "interior": ("sigma", "interval", "M", "Minv", "block"),
 }
 _HINTS = {"block": "ncv is the number of columns that it iterates"}

@@ -181,6 +181,7 @@ class Search:
             "most_steps": 0 if maxiter is None else whole("maxiter", maxiter, 1),
             "seed": _seed_of(conduct["rng"]),
             "reproducible": bool(conduct["reproducible"]),
+            "single_filter": False,
             "options": {},
             "a": a.for_library(dtype),
             "b": None if m is None else m.for_library(dtype),
