@@ -50,6 +50,9 @@ struct DenseSource final : solvers::RowSource<Scalar> {
   void append_row(std::int64_t row, solvers::RowEntries<Scalar>& entries) const override {
     of.append_row(row, entries);
   }
+  bool copy_entries(std::int64_t row, std::int64_t first, std::int64_t count, Scalar* to) const override {
+    return of.copy_entries(row, first, count, to);
+  }
   std::string describe() const override { return of.describe(); }
   const solvers::RowSource<Scalar>& of;
 };
@@ -61,8 +64,8 @@ struct OperatorOf<DenseSource<Scalar>, Space> {
 /// B of the pair, as A's scalars. Collective. Throws InputError where it does not fit A.
 template <class Scalar>
 std::shared_ptr<const solvers::RowSource<Scalar>> read_mass(const std::string& file, const RowDistribution& rows,
-                                                            const Communicator& communicator) {
-  auto matrix = solvers::read_matrix(file, communicator);
+                                                            const Communicator& communicator, int threads) {
+  auto matrix = solvers::read_matrix(file, communicator, threads);
   return std::visit(
       [&](auto& mass) -> std::shared_ptr<const solvers::RowSource<Scalar>> {
         using Given = typename std::decay_t<decltype(*mass.source)>::Scalar;
@@ -96,7 +99,7 @@ int solve_pair(Operator& a, RunSummary run, const Source& source, ProgramOptions
   if constexpr (std::is_base_of_v<solvers::RowSource<Scalar>, Source>) {
     std::shared_ptr<const solvers::RowSource<Scalar>> mass;
     if (!options.mass_file.empty()) {
-      mass = read_mass<Scalar>(options.mass_file, a.rows(), a.context().communicator());
+      mass = read_mass<Scalar>(options.mass_file, a.rows(), a.context().communicator(), a.context().threads());
       run.matrix += "; B: " + mass->describe();
       problem.b = solvers::SparseOperator<Scalar, Space>(a.context(), a.rows(), *mass);
     }
@@ -156,7 +159,7 @@ int run_matrix(const Context& context, const RowDistribution& rows, const Source
 int run_program(const Context& context, ProgramOptions& options, OutputFiles& files, Reporter& reporter) {
   const Communicator& communicator = context.communicator();
   if (!options.matrix_file.empty()) {
-    const auto matrix = solvers::read_matrix(options.matrix_file, communicator);
+    const auto matrix = solvers::read_matrix(options.matrix_file, communicator, context.threads());
     return std::visit(
         [&](const auto& m) {
           if (m.is_dense) return run_matrix(context, m.rows, DenseSource(*m.source), options, files, reporter);
