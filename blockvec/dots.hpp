@@ -1,6 +1,5 @@
 #pragma once
 
-#include <Kokkos_Complex.hpp>
 #include <algorithm>
 #include <bit>
 #include <blockvec/layout.hpp>
@@ -10,15 +9,6 @@
 
 /// Column dots of two tall operands on the host, in an order that the number of rows alone decides.
 namespace blockvec {
-
-template <class Scalar>
-Scalar conjugate(Scalar value) {
-  if constexpr (ScalarTraits<Scalar>::is_complex) {
-    return Kokkos::conj(value);
-  } else {
-    return value;
-  }
-}
 
 /// The rows of a tall operand from some row on.
 template <class Scalar, class Layout>

@@ -38,7 +38,7 @@ void reflect(const Scalar* v, std::int64_t count, std::int64_t b, std::int64_t k
              Scalar* below, std::int64_t begin, Scalar* sums) {
   std::fill(sums + begin, sums + b, Scalar(0));
   for (std::int64_t i = 0; i < count; ++i) {
-    const Scalar factor = dense::conjugate(v[i * b + k]);
+    const Scalar factor = conjugate(v[i * b + k]);
     for (std::int64_t j = begin; j < b; ++j) sums[j] += factor * below[i * b + j];
   }
   const Scalar tau = Scalar(1) - sigma;
@@ -66,11 +66,11 @@ Scalar eliminate(Scalar* pivot, Scalar* below, std::int64_t count, std::int64_t 
     for (std::int64_t i = 0; i < count; ++i) below[i * b + k] = Scalar(0);
     return Scalar(1);
   }
-  const Real beta = -std::copysign(std::sqrt(square), dense::real_part(alpha));
-  const auto sigma = make_scalar<Scalar>(dense::real_part(alpha) / beta, imaginary_part(alpha) / beta);
+  const Real beta = -std::copysign(std::sqrt(square), real_part(alpha));
+  const auto sigma = make_scalar<Scalar>(real_part(alpha) / beta, imaginary_part(alpha) / beta);
   const Scalar scale = Scalar(1) / (alpha - Scalar(beta));
   for (std::int64_t i = 0; i < count; ++i) below[i * b + k] *= scale;
-  reflect(below, count, b, k, dense::conjugate(sigma), pivot, below, k + 1, sums);
+  reflect(below, count, b, k, conjugate(sigma), pivot, below, k + 1, sums);
   pivot[k] = Scalar(beta);
   return sigma;
 }
@@ -162,7 +162,7 @@ Scalar make_positive(Scalar* row, std::int64_t k, std::int64_t b) {
   const RealOf<Scalar> size = dense::magnitude(row[k]);
   if (!(size > 0)) return Scalar(1);
   const Scalar phase = row[k] / size;
-  for (std::int64_t j = k; j < b; ++j) row[j] *= dense::conjugate(phase);
+  for (std::int64_t j = k; j < b; ++j) row[j] *= conjugate(phase);
   row[k] = Scalar(size);
   return phase;
 }

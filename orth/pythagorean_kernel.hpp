@@ -14,8 +14,6 @@
 /// fixed order, so that its bits depend neither on the team nor on the run.
 namespace blockvec::orth::pythagorean {
 
-using dense::conjugate;
-using dense::real_part;
 using dense::square;
 
 KOKKOS_INLINE_FUNCTION bool is_finite(float x) { return x - x == 0; }

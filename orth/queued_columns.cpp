@@ -32,7 +32,7 @@ struct ColumnStep {
   KOKKOS_FUNCTION void operator()(const Team& team, std::byte*) const {
     const int thread = team.team_rank(), threads = team.team_size();
     const bool went_on = is_first || status->goes_on != 0;
-    const Real square = is_known ? known_square : dense::real_part(p[j]);
+    const Real square = is_known ? known_square : real_part(p[j]);
     Real part = 0;
     for (int i = 0; i < j; ++i) part += dense::square(p[i]);
     const Real left = square - part;

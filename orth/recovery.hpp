@@ -30,15 +30,6 @@ void undo_changes(Call<Scalar, Layout, Space>& call) {
   std::fill_n(call.findings.lost, call.block.b, false);
 }
 
-/// Whether V, by the products at hand, is so far from orthonormal that projections would let W grow.
-template <class Scalar, class Layout, class Space>
-bool contradicts_basis(Call<Scalar, Layout, Space>& call) {
-  if (call.block.m == 0) return false;
-  const auto& parts = call.lengths.parts;
-  dense::column_squares(call.products.s, parts);
-  return dense::smallest_share(call.products.squares, parts) < 1 - Trust<RealOf<Scalar>>::basis_limit;
-}
-
 /// The strong method: block projection, orthonormalisation with rank detection, then PIP, which is safe on what that
 /// leaves; again if cancellation in the first projection asks for it. At first CholQR in double-double: where all of
 /// its pivots are beyond the rank tolerance, that is all it takes, and 2 reductions. Else Gram-Schmidt by columns until
@@ -52,7 +43,11 @@ Trust<RealOf<Scalar>> recover(Call<Scalar, Layout, Space>& call) {
     reduce(call);
     ++call.findings.result.sweeps;
     dense::copy(call.products.squares, call.lengths.before);
-    if (contradicts_basis(call)) break;
+    if (call.block.m > 0) {
+      dense::column_squares(call.products.s, call.lengths.parts);
+      const auto share = dense::smallest_share(call.lengths.before, call.lengths.parts);
+      if (Trust<RealOf<Scalar>>::contradicts_basis(share)) break;  // projections would let W grow
+    }
     subtract_projection(call);
     call.findings.result.method = {Between::bcgs2, Within::dd_cholqr2, call.block.m > 0, true};
     if (round > 0 || !normalize_wide(call)) {

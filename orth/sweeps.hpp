@@ -53,9 +53,8 @@ Trust<RealOf<Scalar>> bcgs_sweep(Call<Scalar, Layout, Space>& call, bool block_b
   const auto share = dense::smallest_share(lengths.before, lengths.parts);
   const auto part = dense::sum_of_shares(lengths.before, lengths.parts);
   const bool by_columns = is_by_columns(block.within());
-  const bool is_contradicted = !(share >= 1 - Trust<Real>::basis_limit);
   const bool is_cancelled = !by_columns && !watches_noise && !(share > 0 && block.trusts(1 / share));
-  if (block.options.escalate && (is_contradicted || is_cancelled)) {
+  if (block.options.escalate && (Trust<Real>::contradicts_basis(share) || is_cancelled)) {
     // W would grow, or a column would be left with little but rounding errors, unseen by its Gram matrix.
     call.findings.note(Reason::ill_conditioned);
     return {};

@@ -71,9 +71,8 @@ struct Reflection {
     constexpr Real nothing = std::numeric_limits<Real>::min() / (epsilon<Scalar> * epsilon<Scalar>);
     const Real square = rest + dense::square(alpha);
     if (rest <= nothing && (square <= nothing || householder::imaginary_part(alpha) == 0)) return;
-    const Real length = -std::copysign(std::sqrt(square), dense::real_part(alpha));
-    sigma =
-        householder::make_scalar<Scalar>(dense::real_part(alpha) / length, householder::imaginary_part(alpha) / length);
+    const Real length = -std::copysign(std::sqrt(square), real_part(alpha));
+    sigma = householder::make_scalar<Scalar>(real_part(alpha) / length, householder::imaginary_part(alpha) / length);
     scale = Scalar(1) / (alpha - Scalar(length));
     beta = Scalar(length);
   }
@@ -123,7 +122,7 @@ struct FactorChunk {
           Scalar sum = Scalar(0);
           for (int s = 0; s < count; ++s) {
             const int i = at.group + s * groups;
-            if (i > above) sum += dense::conjugate(x[i]) * a[s];
+            if (i > above) sum += conjugate(x[i]) * a[s];
           }
           shares[at.group * b + at.column] = sum;
         }
@@ -132,7 +131,7 @@ struct FactorChunk {
           Real rest = 0;
           Scalar sum = Scalar(0);
           for (int g = 0; g < groups; ++g) {
-            rest += dense::real_part(shares[g * b + k]);
+            rest += real_part(shares[g * b + k]);
             sum += shares[g * b + at.column];
           }
           const Reflection<Scalar> reflection(pivots[k], rest);
@@ -143,8 +142,8 @@ struct FactorChunk {
             }
             if (at.group == 0) level.sigma[piece * b + k] = reflection.sigma;
           } else {
-            const Scalar sigma = dense::conjugate(reflection.sigma), tau = Scalar(1) - sigma;
-            const Scalar pivot = pivots[at.column], part = tau * (dense::conjugate(reflection.scale) * sum);
+            const Scalar sigma = conjugate(reflection.sigma), tau = Scalar(1) - sigma;
+            const Scalar pivot = pivots[at.column], part = tau * (conjugate(reflection.scale) * sum);
             const Scalar factor = reflection.scale * (tau * pivot + part);
             entry = sigma * pivot - part;
             for (int s = 0; s < count; ++s) {
@@ -223,7 +222,7 @@ struct FormChunk {
           Scalar sum = Scalar(0);
           for (int s = 0; s < count; ++s) {
             const int i = at.group + s * groups;
-            if (i > above) sum += dense::conjugate(x[i]) * c[s];
+            if (i > above) sum += conjugate(x[i]) * c[s];
           }
           shares[at.group * b + at.column] = sum;
         }

@@ -21,6 +21,8 @@ struct Trust {
   static constexpr Real direct_limit = 1024;  ///< of a, for division by the inverse of R
   /// ||V^H w||^2 beyond this times ||w||^2 shows that V is far from orthonormal: projections would let w grow.
   static constexpr Real basis_limit = 4;
+  /// `least_share`: the least 1 - ||V^H w||^2 / ||w||^2 of W's columns.
+  static bool contradicts_basis(Real least_share) { return !(least_share >= 1 - basis_limit); }
   /// Orthonormal to rounding, whatever V.
   bool orthonormal() const { return done && inner <= inner_limit; }
   /// Orthogonal to V to rounding.

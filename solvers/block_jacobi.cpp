@@ -7,15 +7,6 @@
 namespace blockvec::solvers {
 namespace {
 
-template <class Scalar>
-Scalar conjugate(const Scalar& number) {
-  if constexpr (ScalarTraits<Scalar>::is_complex) {
-    return Kokkos::conj(number);
-  } else {
-    return number;
-  }
-}
-
 /// The entries of a source in these rows and columns.
 template <class Scalar>
 void read_block(const RowSource<Scalar>& source, std::int64_t begin, std::int64_t size,

@@ -7,15 +7,6 @@
 
 namespace blockvec::solvers {
 
-template <class Scalar>
-RealOf<Scalar> real_part(Scalar value) {
-  if constexpr (ScalarTraits<Scalar>::is_complex) {
-    return value.real();
-  } else {
-    return value;
-  }
-}
-
 /// sign * A, and the columns that it was applied to.
 template <class Vector>
 class CountedOperator {

@@ -112,7 +112,7 @@ void require_hermitian(const std::string& path, const RowDistribution& rows, con
   auto columns = collectively(communicator, [&] {
     std::vector<MatrixEntry<Scalar>> mirrored;
     for (const auto& [row, column, value] : entries) {
-      if (!range.contains(column)) append(mirrored, {column, row, conjugate(value)});
+      if (!range.contains(column)) append(mirrored, {column, row, mirror_value(value)});
     }
     return mirrored;
   });

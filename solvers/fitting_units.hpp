@@ -48,16 +48,13 @@ RealOf<typename Vector::Scalar> fitting_unit(const AnyOperator<Vector>& a, std::
   const Vector x(a.context(), a.rows(), 1, "random vector");
   const Vector y = scratch_like(scope, x, 1);
   const auto norms = SmallMatrix<Real, Space>::scratch(scope, 1, 1);
-  const auto norm = [&](const Vector& v) {
-    column_norms(v, norms);
-    return norms.to_host()(0, 0);
-  };
   fill_normal(x, seed);
   const auto length = static_cast<Real>(std::sqrt(static_cast<double>(a.rows().global_rows())));  // about ||x||
   for (const int exponent : {0, far, -far}) {
     a.apply(Scalar(std::ldexp(Real(1), exponent)), Scalar(0), x, Scalar(0), y);
     ++applications;
-    const Real size = norm(y) / length;
+    column_norms(y, norms);
+    const Real size = norms.to_host()(0, 0) / length;
     if (exponent == 0 && size >= least && size <= most) return 1;
     if (!(size > 0 && size <= Limits::max())) continue;
     const auto place = static_cast<double>(std::ilogb(size) - exponent);

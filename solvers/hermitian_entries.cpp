@@ -68,7 +68,7 @@ void check_hermitian(const std::string& path, const std::vector<MatrixEntry<Scal
   std::optional<MatrixEntry<Scalar>> first;  // in the upper triangle
   Scalar across{};
   const auto compare = [&](const MatrixEntry<Scalar>& entry, Scalar mirrored) {
-    if (magnitude(entry.value - conjugate(mirrored)) <= limit) return;
+    if (magnitude(entry.value - mirror_value(mirrored)) <= limit) return;
     const bool is_upper = entry.row <= entry.column;
     const MatrixEntry<Scalar> upper = is_upper ? entry : MatrixEntry<Scalar>{entry.column, entry.row, mirrored};
     if (first && place(*first) <= place(upper)) return;
@@ -77,10 +77,11 @@ void check_hermitian(const std::string& path, const std::vector<MatrixEntry<Scal
   };
   for (const MatrixEntry<Scalar>& entry : rows) {
     const Place mirror(entry.column, entry.row);
-    compare(entry, range.contains(mirror.first) ? value_at(rows, mirror) : conjugate(value_at(columns, place(entry))));
+    compare(entry,
+            range.contains(mirror.first) ? value_at(rows, mirror) : mirror_value(value_at(columns, place(entry))));
   }
   for (const MatrixEntry<Scalar>& entry : columns) {
-    compare({entry.row, entry.column, value_at(rows, place(entry))}, conjugate(entry.value));
+    compare({entry.row, entry.column, value_at(rows, place(entry))}, mirror_value(entry.value));
   }
   if (first) {
     throw InputError(fmt::format("{}: the matrix is not Hermitian: entry ({}, {}) is {}, but entry ({}, {}) is {}",

@@ -37,9 +37,9 @@ double magnitude(Scalar value) {
   }
 }
 
-/// Without negative zeros, which messages would show.
+/// What stands opposite in a Hermitian matrix. Without negative zeros, which messages would show.
 template <class Scalar>
-Scalar conjugate(Scalar value) {
+Scalar mirror_value(Scalar value) {
   if constexpr (ScalarTraits<Scalar>::is_complex) {
     return {value.real(), 0 - value.imag()};
   } else {

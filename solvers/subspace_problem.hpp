@@ -181,14 +181,6 @@ class SubspaceProblem {
 
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
   static Scalar& at(const Small& a, std::int64_t i, std::int64_t j) { return a.data()[i + j * a.ld()]; }
-  static Scalar conjugate(Scalar value) {
-    if constexpr (ScalarTraits<Scalar>::is_complex) {
-      return Kokkos::conj(value);
-    } else {
-      return value;
-    }
-  }
-
   /// H's part of V, in full.
   void fill_v() {
     const std::int64_t k = x();

@@ -46,6 +46,26 @@ using RealOf = typename ScalarTraits<Scalar>::Real;
 template <class Scalar>
 inline constexpr RealOf<Scalar> epsilon = std::numeric_limits<RealOf<Scalar>>::epsilon();
 
+/// The real part of a number.
+template <class Scalar>
+requires is_block_scalar<Scalar> KOKKOS_INLINE_FUNCTION RealOf<Scalar> real_part(const Scalar& x) {
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    return x.real();
+  } else {
+    return x;
+  }
+}
+
+/// The complex conjugate of a number; a real number itself.
+template <class Scalar>
+requires is_block_scalar<Scalar> KOKKOS_INLINE_FUNCTION Scalar conjugate(const Scalar& x) {
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    return Scalar(x.real(), -x.imag());
+  } else {
+    return x;
+  }
+}
+
 /// "float", "double", "complex<float>" or "complex<double>".
 template <class Scalar>
 constexpr std::string_view scalar_name() {

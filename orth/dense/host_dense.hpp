@@ -12,20 +12,6 @@
 /// What the host implementation of the dense operations shares.
 namespace blockvec::orth::dense {
 
-KOKKOS_INLINE_FUNCTION float conjugate(float x) { return x; }
-KOKKOS_INLINE_FUNCTION double conjugate(double x) { return x; }
-template <class Real>
-KOKKOS_INLINE_FUNCTION Complex<Real> conjugate(const Complex<Real>& x) {
-  return {x.real(), -x.imag()};
-}
-
-KOKKOS_INLINE_FUNCTION float real_part(float x) { return x; }
-KOKKOS_INLINE_FUNCTION double real_part(double x) { return x; }
-template <class Real>
-KOKKOS_INLINE_FUNCTION Real real_part(const Complex<Real>& x) {
-  return x.real();
-}
-
 KOKKOS_INLINE_FUNCTION float square(float x) { return x * x; }
 KOKKOS_INLINE_FUNCTION double square(double x) { return x * x; }
 template <class Real>

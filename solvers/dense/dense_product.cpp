@@ -78,10 +78,7 @@ struct InOrder {
       const auto place = [&](std::int64_t i, std::int64_t j) {
         return kernels::packed_place<KernelOf<Scalar>>(columns, i, j);
       };
-      if (k <= row) return a[place(row, k)];
-      const Scalar across = a[place(k, row)];
-      if constexpr (ScalarTraits<Scalar>::is_complex) return Kokkos::conj(across);
-      return across;
+      return k <= row ? a[place(row, k)] : conjugate(a[place(k, row)]);
     }
   };
   /// Columns of X whose sums grow together.

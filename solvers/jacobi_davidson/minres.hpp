@@ -37,23 +37,6 @@ struct Here {
   KOKKOS_FUNCTION T& operator()(std::int64_t i, std::int64_t j) const { return data[i + j * ld]; }
 };
 
-template <class Scalar>
-KOKKOS_FUNCTION RealOf<Scalar> real(const Scalar& x) {
-  if constexpr (ScalarTraits<Scalar>::is_complex) {
-    return x.real();
-  } else {
-    return x;
-  }
-}
-template <class Scalar>
-KOKKOS_FUNCTION Scalar conjugate(const Scalar& x) {
-  if constexpr (ScalarTraits<Scalar>::is_complex) {
-    return Scalar(x.real(), -x.imag());
-  } else {
-    return x;
-  }
-}
-
 /// dots = v^H (A - theta) v becomes the factors of the last two residuals. By one thread: columns are few.
 template <class Scalar>
 struct TakeProduct {
@@ -65,7 +48,7 @@ struct TakeProduct {
     for (std::int64_t j = 0; j < number.columns; ++j) {
       const bool done = number(is_done, j) != 0;
       const Real before = number(beta_before, j);
-      number(alpha, j) = real(dots(0, j));
+      number(alpha, j) = real_part(dots(0, j));
       factor(of_residual, j) = Scalar(done ? Real(0) : -number(alpha, j) / number(beta, j));
       factor(of_residual_before, j) = Scalar(done || !(before > 0) ? Real(0) : -number(beta, j) / before);
     }
@@ -86,7 +69,7 @@ struct TakeNorm {
     Verdict verdict = Verdict::is_over;
     const auto raise = [&](Verdict to) { verdict = verdict < to ? to : verdict; };
     for (std::int64_t j = 0; j < number.columns; ++j) {
-      const Real whole = real(dots(0, j)), removed = is_projected ? remove(j) : Real(0), square = whole - removed;
+      const Real whole = real_part(dots(0, j)), removed = is_projected ? remove(j) : Real(0), square = whole - removed;
       if (!(square - square == 0)) {
         raise(Verdict::is_not_finite);
         continue;
@@ -117,7 +100,7 @@ struct TakeNorm {
       Scalar sum(0);
       for (std::int64_t l = 0; l <= i; ++l) sum += conjugate(inverse(l, i)) * s(l, j);
       s(i, j) = sum;
-      square += real(conjugate(sum) * sum);
+      square += real_part(conjugate(sum) * sum);
     }
     for (std::int64_t i = 0; i < s.columns; ++i) {
       Scalar sum(0);

@@ -87,7 +87,7 @@ FileEntries<Scalar> read_entries(MatrixMarketLines& lines, const MatrixMarketHea
     if (!is_general) {
       check_entry(lines, header.symmetry, entry);
       if (row != column) {
-        append(result.entries, {column, row, conjugate(entry.value)});
+        append(result.entries, {column, row, mirror_value(entry.value)});
         auto& first = result.first_below_and_above[row > column ? 0 : 1];
         if (!first) first = {lines.line_number(), row, column};
       }

@@ -46,7 +46,7 @@ class NpyMatrix final : public RowSource<Scalar> {
   void append_row(std::int64_t row, RowEntries<Scalar>& entries) const override {
     for (std::int64_t j = 0; j < header_.size; ++j) {
       const Scalar value = in_line(row, j);
-      entries.add(j, header_.fortran_order ? conjugate(value) : value);
+      entries.add(j, header_.fortran_order ? mirror_value(value) : value);
     }
   }
 
@@ -57,7 +57,7 @@ class NpyMatrix final : public RowSource<Scalar> {
     }
     for (std::int64_t j = 0; j < count; ++j) {
       const Scalar value = in_line(row, first + j);
-      to[j] = header_.fortran_order ? conjugate(value) : value;
+      to[j] = header_.fortran_order ? mirror_value(value) : value;
     }
     return true;
   }
@@ -157,7 +157,7 @@ class NpyMatrix final : public RowSource<Scalar> {
     for (std::int64_t first = 0; first < end; first += band) {
       for (std::int64_t i = begin; i < end; ++i) {
         for (std::int64_t j = first; j < std::min(first + band, i + 1); ++j) {
-          if (magnitude(in_line(j, i) - conjugate(in_line(i, j))) > limit) return Place{i, j};
+          if (magnitude(in_line(j, i) - mirror_value(in_line(i, j))) > limit) return Place{i, j};
         }
       }
     }

@@ -162,7 +162,7 @@ SplitRows<Scalar> compress_rows(const RowDistribution& rows, const RowSource<Sca
   });
   for (std::vector<std::int64_t>& ghosts : slice_ghosts) {
     result.ghosts.insert(result.ghosts.end(), ghosts.begin(), ghosts.end());
-    ghosts = {};
+    ghosts = std::vector<std::int64_t>();  // `{}` would keep the memory
   }
   sort_unique(result.ghosts);
   result.ghosts_before =

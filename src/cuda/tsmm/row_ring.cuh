@@ -42,7 +42,9 @@ __device__ inline void load_chunks(const TsmmRing<Real>& p, RingBarriers& barrie
     told.advance(1, p.full_barriers);
   };
   const int bytes = bytes_a + p.stage_bytes_b;
-  for_each_chunk(p, [&](std::uint32_t chunk) {
+  for_each_chunk(p, [&](std::uint32_t turn) {
+    // The last rows come first: they are still in L2 where V^H W has just been computed, as Gram-Schmidt does.
+    const std::uint32_t chunk = p.chunks - 1 - turn;
     barriers.empty[at.stage].wait(at.parity);
     if (elected()) chunk_of[at.stage] = chunk;  // the same lane arrives at the barrier
     fill_stage<two>(a, b, bytes_a, chunk, ring + at.stage * bytes, barriers.full[told.stage]);

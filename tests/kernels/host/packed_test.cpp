@@ -20,15 +20,7 @@ TYPED_TEST_SUITE(HostPacked, Scalars);
 /// Products of a matrix that is packed first, for expect_dense.
 struct PackedOnHost {
   template <class T>
-  class Copy {
-   public:
-    explicit Copy(GuardedMatrix<T>& of) : view_(of.view()) {}
-    const Matrix<T>& view() const { return view_; }
-    void download() const {}
-
-   private:
-    Matrix<T> view_;
-  };
+  using Copy = OnHostMatrix<T>;
   template <class T>
   void multiply(Dense product, T alpha, const Matrix<const T>& a, const Matrix<const T>& x, T beta,
                 const Matrix<T>& y) const {
