@@ -52,7 +52,8 @@ class NpyMatrix final : public RowSource<Scalar> {
 
   bool copy_entries(std::int64_t row, std::int64_t first, std::int64_t count, Scalar* to) const override {
     if (std::is_same_v<T, Scalar> && !header_.fortran_order) {
-      std::memcpy(to, place(row, first), static_cast<std::size_t>(count) * sizeof(Scalar));
+      std::copy_n(place(row, first), static_cast<std::size_t>(count) * sizeof(Scalar),
+                  reinterpret_cast<std::byte*>(to));
       return true;
     }
     for (std::int64_t j = 0; j < count; ++j) {
