@@ -34,36 +34,41 @@ std::string device_name() {
   return {};
 }
 
-/// The operator for a source: of a stored matrix unless it is a spin chain, which needs none.
-template <class Source, class Space>
-struct OperatorOf {
-  using Type = solvers::SparseOperator<typename Source::Scalar, Space>;
-};
-template <class Space>
-struct OperatorOf<SpinChain, Space> {
-  using Type = SpinChainOperator<Space>;
-};
 /// Entries of a matrix that stores its zeros, too.
 template <class Scalar>
 struct DenseSource final : solvers::RowSource<Scalar> {
-  explicit DenseSource(const solvers::RowSource<Scalar>& source) : of(source) {}
+  DenseSource(const solvers::RowSource<Scalar>& source, bool is_packed) : of(source), packed(is_packed) {}
   std::int64_t size() const override { return of.size(); }
   void append_row(std::int64_t row, solvers::RowEntries<Scalar>& entries) const override {
     of.append_row(row, entries);
   }
+  bool copy_entries(std::int64_t row, std::int64_t first, std::int64_t count, Scalar* to) const override {
+    return of.copy_entries(row, first, count, to);
+  }
   std::string describe() const override { return of.describe(); }
   const solvers::RowSource<Scalar>& of;
+  bool packed;
 };
-template <class Scalar, class Space>
-struct OperatorOf<DenseSource<Scalar>, Space> {
-  using Type = solvers::DenseOperator<Scalar, Space>;
-};
+
+/// The operator for a source: of a stored matrix unless it is a spin chain, which needs none.
+template <class Space, class Source>
+auto operator_of(const Context& context, const RowDistribution& rows, const Source& source) {
+  using Scalar = typename Source::Scalar;
+  if constexpr (std::is_same_v<Source, SpinChain>) {
+    return SpinChainOperator<Space>(context, rows, source);
+  } else if constexpr (std::is_same_v<Source, DenseSource<Scalar>>) {
+    return solvers::DenseOperator<Scalar, Space>(
+        context, rows, source, source.packed ? solvers::DenseStorage::packed : solvers::DenseStorage::full);
+  } else {
+    return solvers::SparseOperator<Scalar, Space>(context, rows, source);
+  }
+}
 
 /// B of the pair, as A's scalars. Collective. Throws InputError where it does not fit A.
 template <class Scalar>
 std::shared_ptr<const solvers::RowSource<Scalar>> read_mass(const std::string& file, const RowDistribution& rows,
-                                                            const Communicator& communicator) {
-  auto matrix = solvers::read_matrix(file, communicator);
+                                                            const Communicator& communicator, int threads) {
+  auto matrix = solvers::read_matrix(file, communicator, threads);
   return std::visit(
       [&](auto& mass) -> std::shared_ptr<const solvers::RowSource<Scalar>> {
         using Given = typename std::decay_t<decltype(*mass.source)>::Scalar;
@@ -97,7 +102,7 @@ int solve_pair(Operator& a, RunSummary run, const Source& source, ProgramOptions
   if constexpr (std::is_base_of_v<solvers::RowSource<Scalar>, Source>) {
     std::shared_ptr<const solvers::RowSource<Scalar>> mass;
     if (!options.mass_file.empty()) {
-      mass = read_mass<Scalar>(options.mass_file, a.rows(), a.context().communicator());
+      mass = read_mass<Scalar>(options.mass_file, a.rows(), a.context().communicator(), a.context().threads());
       run.matrix += "; B: " + mass->describe();
       problem.b = solvers::SparseOperator<Scalar, Space>(a.context(), a.rows(), *mass);
     }
@@ -133,7 +138,7 @@ int solve_in(const Context& context, const RowDistribution& rows, const Source& 
   run.rows = source.size();
   run.device = device_name<Space>();
   const auto begin = std::chrono::steady_clock::now();
-  typename OperatorOf<Source, Space>::Type a(context, rows, source);
+  auto a = operator_of<Space>(context, rows, source);
   run.setup_seconds = seconds_since(begin);
   run.nonzeros = a.nonzeros();
   if (options.layout == "column") {
@@ -159,10 +164,16 @@ int run_matrix(const Context& context, const RowDistribution& rows, const Source
 int run_program(const Context& context, ProgramOptions& options, OutputFiles& files, Reporter& reporter) {
   const Communicator& communicator = context.communicator();
   if (!options.matrix_file.empty()) {
-    const auto matrix = solvers::read_matrix(options.matrix_file, communicator);
+    const auto matrix = solvers::read_matrix(options.matrix_file, communicator, context.threads());
     return std::visit(
         [&](const auto& m) {
-          if (m.is_dense) return run_matrix(context, m.rows, DenseSource(*m.source), options, files, reporter);
+          if (m.is_dense) {
+            return run_matrix(context, m.rows, DenseSource(*m.source, options.packed), options, files, reporter);
+          }
+          if (options.packed) {
+            throw solvers::InputError(
+                fmt::format("{}: --packed is for dense matrices, and this one is sparse", options.matrix_file));
+          }
           return run_matrix(context, m.rows, *m.source, options, files, reporter);
         },
         matrix);

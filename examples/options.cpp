@@ -54,6 +54,9 @@ void add_problem_options(CLI::App& app, ProgramOptions& options) {
          "content, a sparse matrix in PETSc's binary format or a dense one in NumPy's format .npy. Dense matrices are "
          "stored with their zeros")
       ->group(group);
+  app.add_flag("--packed", options.packed,
+               "of a dense --matrix, store one triangle of each rank's own rows and columns: half the memory (off)")
+      ->group(group);
   app.add_option("--mass", options.mass_file,
                  "file with B, positive definite, for A x = theta B x: read as --matrix, with as many rows")
       ->group(group);
@@ -205,6 +208,8 @@ void check_method(const CLI::App& app, ProgramOptions& options) {
   }
   if (options.wants_single_filter() && options.matrix_free)
     throw CLI::ValidationError("--filter-precision single needs a stored matrix: leave --matrix-free out");
+  if (options.packed && options.matrix_file.empty())
+    throw CLI::ValidationError("--packed is for a dense matrix from a file: add --matrix");
   if (!options.mass_file.empty() && options.matrix_free)
     throw CLI::ValidationError("--mass needs a stored matrix: leave --matrix-free out");
 }

@@ -17,6 +17,7 @@ namespace blockvec::examples {
 struct ProgramOptions {
   std::string problem = "heisenberg";
   std::string matrix_file;  ///< if not empty, instead of a problem
+  bool packed = false;      ///< half of a dense matrix is stored
   std::string mass_file;    ///< B of A x = theta B x; empty: the identity
   std::vector<std::int64_t> grid;
   int sites = 20;

@@ -49,6 +49,7 @@ nlohmann::json options_json(const ProgramOptions& options) {
   const solvers::LanczosOptions& lanczos = options.lanczos;
   return {{"problem", options.matrix_file.empty() ? options.problem : ""},
           {"matrix", options.matrix_file},
+          {"packed", options.packed},
           {"grid", options.grid},
           {"sites", options.sites},
           {"up", options.up},

@@ -53,10 +53,11 @@ class GatheredRows<Scalar, Kokkos::CudaSpace> {
 
 template <class Scalar, class Space>
 struct DenseOperator<Scalar, Space>::Parts {
-  Parts(const Context& operator_context, const RowDistribution& distribution, const RowSource<Scalar>& source)
+  Parts(const Context& operator_context, const RowDistribution& distribution, const RowSource<Scalar>& source,
+        DenseStorage storage)
       : context(operator_context),
         rows(distribution),
-        a(DenseRows<Scalar, Space>::read(rows, source, context.threads())),
+        a(DenseRows<Scalar, Space>::read(context, rows, source, storage)),
         gathered(context, rows, a.ghosts) {}
 
   Context context;
@@ -68,11 +69,11 @@ struct DenseOperator<Scalar, Space>::Parts {
 
 template <class Scalar, class Space>
 DenseOperator<Scalar, Space>::DenseOperator(const Context& context, const RowDistribution& rows,
-                                            const RowSource<Scalar>& source) {
+                                            const RowSource<Scalar>& source, DenseStorage storage) {
   if (rows.global_rows() != source.size()) {
     throw ShapeError(fmt::format("DenseOperator: {} for a matrix of {} rows", rows.describe(), source.size()));
   }
-  parts_ = std::make_unique<Parts>(context, rows, source);
+  parts_ = std::make_unique<Parts>(context, rows, source, storage);
 }
 
 template <class Scalar, class Space>
@@ -117,7 +118,7 @@ void DenseOperator<Scalar, Space>::apply(Scalar alpha, Scalar shift, const Block
   const double own = static_cast<double>(a.own.rows) * static_cast<double>(a.own.columns);
   const double bytes =
       sizeof(Scalar) *
-      (products - (reads_one_triangle<Scalar, Space>(width) ? own / 2 : 0) +
+      (products - own + own * own_reads(a.own, width) +
        static_cast<double>(width) *
            (static_cast<double>(x.global_rows()) + static_cast<double>(x.local_rows()) * (beta == Scalar(0) ? 1 : 2)));
   const double flops = (ScalarTraits<Scalar>::is_complex ? 8 : 2) * products * static_cast<double>(width);

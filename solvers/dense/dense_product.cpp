@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <blockvec/instantiate.hpp>
 #include <blockvec/kernels/dense.hpp>
+#include <blockvec/kernels/packed.hpp>
 #include <blockvec/kernels/parallel.hpp>
 #include <type_traits>
 
@@ -70,6 +71,15 @@ struct InOrder {
     const Scalar* a;
     std::int64_t ld, columns;
     DeviceEntries<Scalar> x;
+    bool packed = false;
+
+    KOKKOS_FUNCTION Scalar entry(std::int64_t row, std::int64_t k) const {
+      if (!packed) return a[row * ld + k];
+      const auto place = [&](std::int64_t i, std::int64_t j) {
+        return kernels::packed_place<KernelOf<Scalar>>(columns, i, j);
+      };
+      return k <= row ? a[place(row, k)] : conjugate(a[place(k, row)]);
+    }
   };
   /// Columns of X whose sums grow together.
   static constexpr int strip = 4;
@@ -89,9 +99,9 @@ struct InOrder {
   KOKKOS_FUNCTION void multiply(std::int64_t row, std::int64_t first) const {
     Scalar sums[columns] = {};
     for (const Piece& piece : pieces) {
-      const Scalar* const a = piece.a + row * piece.ld;
       for (std::int64_t k = 0; k < piece.columns; ++k) {
-        for (int j = 0; j < columns; ++j) sums[j] += a[k] * piece.x(k, first + j);
+        const Scalar entry = piece.entry(row, k);
+        for (int j = 0; j < columns; ++j) sums[j] += entry * piece.x(k, first + j);
       }
     }
     for (int j = 0; j < columns; ++j) {
@@ -100,6 +110,11 @@ struct InOrder {
     }
   }
 };
+
+template <class Scalar, class Space>
+kernels::PackedHermitian<const KernelOf<Scalar>> packed_matrix(const DenseBlock<Scalar, Space>& a) {
+  return {reinterpret_cast<const KernelOf<Scalar>*>(a.entries.data()), a.rows};
+}
 
 #if BLOCKVEC_HAVE_CUDA_SPACE
 template <class Space>
@@ -138,16 +153,34 @@ void run_hemm([[maybe_unused]] const Context& context, T alpha, const kernels::M
   }
 }
 
+template <class Space, class T>
+void run_packed([[maybe_unused]] const Context& context, T alpha, const kernels::PackedHermitian<const T>& a,
+                const kernels::Matrix<const T>& x, T beta, const kernels::Matrix<T>& y) {
+  if constexpr (is_host_space<Space>) {
+    kernels::hemm<T>(alpha, a, x, beta, y);
+  } else {
+#if BLOCKVEC_HAVE_CUDA_SPACE
+    WorkspaceScope<Space> scope(context);
+    kernels::hemm<T>(alpha, a, x, beta, y, execution(scope, kernels::cuda_hemm_workspace<T>(y.rows, y.columns)));
+#endif
+  }
+}
+
 }  // namespace
 
 template <class Scalar, class Layout, class Space>
 void multiply_own(Scalar alpha, const DenseBlock<Scalar, Space>& a, const BlockVector<Scalar, Layout, Space>& x,
                   Scalar beta, const BlockVector<Scalar, Layout, Space>& y) {
   using Kernel = KernelOf<Scalar>;
+  const auto of_x = block<Layout, const Kernel>(x.data(), a.rows, x.ld(), y);
+  const auto of_y = block<Layout, Kernel>(y.data(), a.rows, y.ld(), y);
+  if (a.packed) {
+    return run_packed<Space, Kernel>(y.context(), kernel_value(alpha), packed_matrix(a), of_x, kernel_value(beta),
+                                     of_y);
+  }
   const auto multiply =
       reads_one_triangle<Scalar, Space>(y.width()) ? &run_hemm<Space, Kernel> : &run_gemm<Space, Kernel>;
-  multiply(y.context(), kernel_value(alpha), matrix(a), block<Layout, const Kernel>(x.data(), a.rows, x.ld(), y),
-           kernel_value(beta), block<Layout, Kernel>(y.data(), a.rows, y.ld(), y));
+  multiply(y.context(), kernel_value(alpha), matrix(a), of_x, kernel_value(beta), of_y);
 }
 
 template <class Scalar, class Layout, class Space>
@@ -178,7 +211,7 @@ void multiply_in_order(Scalar alpha, const DenseRows<Scalar, Space>& a, const Bl
   };
   constexpr bool by_rows = std::is_same_v<Layout, RowMajor>;
   const InOrder<Scalar> product{{ghost_rows(0, before),
-                                 {a.own.entries.data(), a.own.ld, a.own.columns, device_entries(x)},
+                                 {a.own.entries.data(), a.own.ld, a.own.columns, device_entries(x), a.own.packed},
                                  ghost_rows(before, a.ghost.columns)},
                                 alpha,
                                 beta,

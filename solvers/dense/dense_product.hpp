@@ -15,6 +15,14 @@ constexpr bool reads_one_triangle(std::int64_t columns) {
   return (ScalarTraits<Scalar>::is_complex ? 2 : 1) * columns <= 16;
 }
 
+/// How often a product with so many columns reads the square of own columns.
+template <class Scalar, class Space>
+double own_reads(const DenseBlock<Scalar, Space>& own, std::int64_t columns) {
+  const std::int64_t most = ScalarTraits<Scalar>::is_complex ? 8 : 16;  // that a device takes at once
+  if (own.packed) return is_host_space<Space> ? 0.5 : 0.5 * static_cast<double>((columns + most - 1) / most);
+  return reads_one_triangle<Scalar, Space>(columns) ? 0.5 : 1;
+}
+
 /// Y = alpha A X + beta Y for the square of own columns.
 template <class Scalar, class Layout, class Space>
 void multiply_own(Scalar alpha, const DenseBlock<Scalar, Space>& a, const BlockVector<Scalar, Layout, Space>& x,

@@ -17,7 +17,7 @@ namespace {
 
 void check(cudaError_t status, const char* operation) {
   if (status == cudaSuccess) return;
-  throw kernels::CudaError(std::string("SparseOperator: ") + operation + ": " + cudaGetErrorString(status));
+  throw kernels::CudaError(std::string("rows of other ranks: ") + operation + ": " + cudaGetErrorString(status));
 }
 
 /// packed(i, j) = x(rows[i], j)

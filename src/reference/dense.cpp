@@ -1,4 +1,5 @@
 #include <blockvec/kernels/dense.hpp>
+#include <blockvec/kernels/packed.hpp>
 #include <complex>
 #include <cstdint>
 #include <tuple>
@@ -55,13 +56,27 @@ void hemm(Triangle triangle, T alpha, std::type_identity_t<Matrix<const T>> a,
   multiply(alpha, entry_of_a, x, beta, y);
 }
 
+template <class T>
+void hemm(T alpha, std::type_identity_t<PackedHermitian<const T>> a, std::type_identity_t<Matrix<const T>> x, T beta,
+          Matrix<T> y) {
+  const auto panels = dispatch::operand("packed A", dispatch::panels("hemm", a));
+  dispatch::check_packed_hemm(a.n, panels, dispatch::operand("X", x), dispatch::operand("Y", y));
+  const auto stored = [&](std::int64_t i, std::int64_t k) { return a.data[packed_place<T>(a.n, i, k)]; };
+  const auto entry_of_a = [&](std::int64_t i, std::int64_t k) {
+    if (i == k) return T(std::real(stored(i, i)));
+    return i > k ? stored(i, k) : conjugate(stored(k, i));
+  };
+  multiply(alpha, entry_of_a, x, beta, y);
+}
+
 /// Instantiates the functions, as in tall_skinny.cpp.
 template <class T>
 struct DenseReference {
   static constexpr std::tuple<void (*)(T, Matrix<const T>, Matrix<const T>, T, Matrix<T>),
                               void (*)(Op, T, Matrix<const T>, Matrix<const T>, T, Matrix<T>),
-                              void (*)(Triangle, T, Matrix<const T>, Matrix<const T>, T, Matrix<T>)>
-      functions{&gemm<T>, &gemm<T>, &hemm<T>};
+                              void (*)(Triangle, T, Matrix<const T>, Matrix<const T>, T, Matrix<T>),
+                              void (*)(T, PackedHermitian<const T>, Matrix<const T>, T, Matrix<T>)>
+      functions{&gemm<T>, &gemm<T>, &hemm<T>, &hemm<T>};
 };
 template struct DenseReference<float>;
 template struct DenseReference<double>;

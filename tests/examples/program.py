@@ -142,12 +142,16 @@ def main():
         write_petsc_chain(matrix, 50)
         run("--matrix", matrix, "--nev", 4, "--json", out)
         check(out, laplacian(50))
+        sparse = run("--matrix", matrix, "--packed", status=2).stderr
+        assert f"{matrix}: --packed is for dense matrices, and this one is sparse" in sparse, sparse
 
         values = [math.sqrt(1 + i) for i in range(90)]
         for is_complex in (False, True):
             write_npy(matrix, values, is_complex, fortran_order=is_complex)
-            run("--matrix", matrix, "--nev", 4, "--method", "chebyshev" if is_complex else "lanczos", "--json", out)
-            assert check(out, values)["matrix"]["nonzeros"] == 90 * 90
+            for packed in ([], ["--packed"]):
+                run("--matrix", matrix, *packed, "--nev", 4, "--method", "chebyshev" if is_complex else "lanczos",
+                    "--json", out)
+                assert check(out, values)["matrix"]["nonzeros"] == 90 * 90
         with open(matrix, "r+b") as file:
             file.truncate(os.path.getsize(matrix) - 1)
         broken = run("--matrix", matrix, status=2).stderr

@@ -21,6 +21,12 @@ std::vector<double> levels(std::size_t count) {
   return values;
 }
 
+template <class Scalar, class Space>
+struct PackedOperator : DenseOperator<Scalar, Space> {
+  PackedOperator(const Context& context, const RowDistribution& rows, const RowSource<Scalar>& source)
+      : DenseOperator<Scalar, Space>(context, rows, source, DenseStorage::packed) {}
+};
+
 TEST(DenseOperator, MultipliesAsTheDenseMatrix) {
   for (const int threads : {1, 3}) {
     for (const std::size_t n : {1, 2, 61}) {
@@ -41,6 +47,16 @@ TEST(DenseOperator, MultipliesAsTheDenseMatrix) {
                             }),
         threads);
   }
+}
+
+TEST(DenseOperator, MultipliesAPackedMatrix) {
+  for (const std::size_t n : {1, 2, 61}) {
+    expect_product<PackedOperator, float, RowMajor>(PrescribedMatrix<float>(levels(n)), 1);
+    expect_product<PackedOperator, double, ColumnMajor>(PrescribedMatrix<double>(levels(n)), 3);
+    expect_product<PackedOperator, Complex<float>, ColumnMajor>(PrescribedMatrix<Complex<float>>(levels(n)), 1);
+    expect_product<PackedOperator, Complex<double>, RowMajor>(PrescribedMatrix<Complex<double>>(levels(n)), 1);
+  }
+  expect_product<PackedOperator, double, RowMajor>(examples::Anderson({3, 4, 5}, 2, 1), 1);
 }
 
 TEST(DenseOperator, CountsAndRecords) {
@@ -64,9 +80,9 @@ TEST(DenseOperator, CountsAndRecords) {
   EXPECT_EQ(op.applications(), 9);
 }
 
-/// The same bits in a reproducible Context, whichever ranks have the rows, as on one rank.
+/// The same bits in a reproducible Context, whichever ranks have the rows, as on one rank with the full matrix.
 template <class Scalar, class Layout, class Space>
-void expect_reproducible() {
+void expect_reproducible(DenseStorage storage) {
   const PrescribedMatrix<Scalar> matrix(levels(83));
   const auto alone = Context::self(1, Summation::reproducible);
   const auto all_rows = RowDistribution::uniform(matrix.size(), alone.communicator());
@@ -74,7 +90,7 @@ void expect_reproducible() {
   for (const int threads : {1, 3}) {
     const auto context = Context::world(threads, Summation::reproducible);
     for (const RowDistribution& rows : distributions(matrix.size(), context.communicator())) {
-      DenseOperator<Scalar, Space> op(context, rows, matrix);
+      DenseOperator<Scalar, Space> op(context, rows, matrix, storage);
       for (const std::int64_t width : {1, 4, 7}) {
         BlockVector<Scalar, Layout, Space> x(context, rows, width), y(context, rows, width);
         BlockVector<Scalar, Layout, Space> all_x(alone, all_rows, width), all_y(alone, all_rows, width);
@@ -95,15 +111,80 @@ void expect_reproducible() {
   }
 }
 
+/// Small whole numbers, whose products are exact whatever the order of sums.
+template <class Scalar>
+class WholeNumbers final : public RowSource<Scalar> {
+ public:
+  /// `copies`: gives its entries by copy_entries too, but for every third row.
+  WholeNumbers(std::int64_t size, bool copies) : size_(size), copies_(copies) {}
+  static Scalar entry(std::int64_t i, std::int64_t j) {
+    const auto part = [](std::int64_t value) { return static_cast<RealOf<Scalar>>(value); };
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      return {part((i + j) % 7 - 3), part((i - j) % 5)};
+    } else {
+      return part((i + j) % 7 - 3);
+    }
+  }
+  std::int64_t size() const override { return size_; }
+  void append_row(std::int64_t row, RowEntries<Scalar>& entries) const override {
+    for (std::int64_t j = 0; j < size_; ++j) entries.add(j, entry(row, j));
+  }
+  bool copy_entries(std::int64_t row, std::int64_t first, std::int64_t count, Scalar* to) const override {
+    if (!copies_ || row % 3 == 0) return false;
+    for (std::int64_t j = 0; j < count; ++j) to[j] = entry(row, first + j);
+    return true;
+  }
+  std::string describe() const override { return "whole numbers"; }
+
+ private:
+  std::int64_t size_;
+  bool copies_;
+};
+
+/// Matrices of several panels, whose rows pass through the host's memory in three parts.
+template <class Scalar, class Layout, class Space>
+void expect_large_product() {
+  constexpr std::int64_t n = 4200, width = 3;
+  const auto context = Context::world(2);
+  const auto rows = distributions(n, context.communicator()).back();
+  const auto of_x = [](std::int64_t i, std::int64_t j) { return static_cast<RealOf<Scalar>>((i + j) % 3 - 1); };
+  BlockVector<Scalar, Layout> given(context, rows, width), expected(context, rows, width);
+  for (std::int64_t i = 0; i < rows.local_rows(); ++i) {
+    Scalar sums[width] = {};
+    for (std::int64_t k = 0; k < n; ++k) {
+      const Scalar entry = WholeNumbers<Scalar>::entry(rows.begin() + i, k);
+      for (std::int64_t j = 0; j < width; ++j) sums[j] += entry * of_x(k, j);
+    }
+    for (std::int64_t j = 0; j < width; ++j) {
+      given.view()(i, j) = of_x(rows.begin() + i, j);
+      expected.view()(i, j) = sums[j];
+    }
+  }
+  BlockVector<Scalar, Layout, Space> x(context, rows, width), y(context, rows, width);
+  Kokkos::deep_copy(x.view(), given.view());
+  for (const bool copies : {false, true}) {
+    for (const DenseStorage storage : {DenseStorage::full, DenseStorage::packed}) {
+      DenseOperator<Scalar, Space> a(context, rows, WholeNumbers<Scalar>(n, copies), storage);
+      a.apply(x, y);
+      const auto got = testing::on_host(y).view();
+      for (std::int64_t i = 0; i < rows.local_rows(); ++i) {
+        for (std::int64_t j = 0; j < width; ++j) {
+          ASSERT_EQ(got(i, j), expected.view()(i, j)) << "row " << rows.begin() + i << " column " << j;
+        }
+      }
+    }
+  }
+}
+
 /// Lanczos and Chebyshev find a spectrum that is known.
 template <class Scalar, class Layout, class Space>
-void expect_spectrum() {
+void expect_spectrum(DenseStorage storage) {
   using Vector = BlockVector<Scalar, Layout, Space>;
   const auto values = sorted(levels(240));
   const PrescribedMatrix<Scalar> matrix(values);
   const auto context = Context::world(1);
   for (const RowDistribution& rows : distributions(matrix.size(), context.communicator())) {
-    DenseOperator<Scalar, Space> a(context, rows, matrix);
+    DenseOperator<Scalar, Space> a(context, rows, matrix, storage);
     for (const Which which : {Which::smallest, Which::largest}) {
       LanczosOptions lanczos{.wanted = 6};
       lanczos.which = which;
@@ -131,18 +212,27 @@ TYPED_TEST_SUITE(DenseOperatorIn, Spaces);
 
 TYPED_TEST(DenseOperatorIn, GivesTheSameBitsInReproducibleContexts) {
   if constexpr (!std::is_void_v<TypeParam>) {
-    expect_reproducible<double, RowMajor, TypeParam>();
-    expect_reproducible<double, ColumnMajor, TypeParam>();
-    expect_reproducible<Complex<float>, RowMajor, TypeParam>();
-    expect_reproducible<Complex<double>, ColumnMajor, TypeParam>();
+    expect_reproducible<double, RowMajor, TypeParam>(DenseStorage::full);
+    expect_reproducible<double, ColumnMajor, TypeParam>(DenseStorage::full);
+    expect_reproducible<double, RowMajor, TypeParam>(DenseStorage::packed);
+    expect_reproducible<Complex<float>, RowMajor, TypeParam>(DenseStorage::full);
+    expect_reproducible<Complex<double>, ColumnMajor, TypeParam>(DenseStorage::full);
+    expect_reproducible<Complex<double>, ColumnMajor, TypeParam>(DenseStorage::packed);
+  }
+}
+
+TYPED_TEST(DenseOperatorIn, TakesLargeMatricesInParts) {
+  if constexpr (!std::is_void_v<TypeParam>) {
+    expect_large_product<double, RowMajor, TypeParam>();
+    expect_large_product<Complex<float>, ColumnMajor, TypeParam>();
   }
 }
 
 TYPED_TEST(DenseOperatorIn, FindsAPrescribedSpectrum) {
   if constexpr (!std::is_void_v<TypeParam>) {
-    expect_spectrum<double, RowMajor, TypeParam>();
-    expect_spectrum<double, ColumnMajor, TypeParam>();
-    expect_spectrum<Complex<double>, RowMajor, TypeParam>();
+    expect_spectrum<double, RowMajor, TypeParam>(DenseStorage::full);
+    expect_spectrum<double, ColumnMajor, TypeParam>(DenseStorage::packed);
+    expect_spectrum<Complex<double>, RowMajor, TypeParam>(DenseStorage::full);
   }
 }
 
@@ -169,6 +259,13 @@ TEST(DenseOperator, NamesWhatIsWrong) {
   EXPECT_EQ(message_of([&] { DenseOperator<double>(context, five, with(-1, 1)); }),
             "row 3 has an entry in column -1 of a matrix with 5 columns");
   EXPECT_EQ(message_of([&] { DenseOperator<double>(context, five, with(1, std::numeric_limits<double>::infinity())); }),
+            "entry (3, 1) of the matrix is not finite");
+  EXPECT_EQ(message_of([&] { PackedOperator<double, Kokkos::HostSpace>(context, five, with(5, 1)); }),
+            "row 3 has an entry in column 5 of a matrix with 5 columns");
+  EXPECT_EQ(message_of([&] {
+              PackedOperator<double, Kokkos::HostSpace>(context, five,
+                                                        with(1, -std::numeric_limits<double>::infinity()));
+            }),
             "entry (3, 1) of the matrix is not finite");
   const auto six = RowDistribution::uniform(6, context.communicator());
   EXPECT_EQ(message_of([&] { DenseOperator<double>(context, six, with(3, 1)); }),

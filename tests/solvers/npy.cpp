@@ -7,6 +7,7 @@
 #include <blockvec/solvers/npy.hpp>
 #include <limits>
 
+#include "tests/solvers/dense.hpp"
 #include "tests/solvers/matrix_files.hpp"
 
 namespace blockvec::solvers {
@@ -74,17 +75,38 @@ class Npy : public MatrixFiles {
   template <class Scalar>
   void expect_matrix(const std::string& content, const Dense<Scalar>& expected) const {
     write(content);
-    for (const auto& matrix : {read_npy(path(), communicator_), read_matrix(path(), communicator_)}) {
+    for (const auto& matrix : {read_npy(path(), communicator_), read_npy(path(), communicator_, 3),
+                               read_matrix(path(), communicator_), read_matrix(path(), communicator_, 2)}) {
       expect_rows(matrix, expected);
+      expect_copies(matrix);
       EXPECT_TRUE(std::visit([](const auto& of) { return of.is_dense; }, matrix));
     }
   }
 
+  /// Parts of rows are those that append_row gives.
+  static void expect_copies(const RealOrComplexMatrix& matrix) {
+    std::visit(
+        [](const auto& of) {
+          using Scalar = typename std::decay_t<decltype(*of.source)>::Scalar;
+          const auto all = dense(*of.source);
+          const std::int64_t n = of.source->size();
+          for (std::int64_t row = of.rows.begin(); row < of.rows.end(); ++row) {
+            for (std::int64_t first = 0; first <= n; ++first) {
+              std::vector<Scalar> part(static_cast<std::size_t>(n - first));
+              ASSERT_TRUE(of.source->copy_entries(row, first, n - first, part.data()));
+              for (std::int64_t j = first; j < n; ++j)
+                ASSERT_EQ(part[static_cast<std::size_t>(j - first)], all(row, j));
+            }
+          }
+        },
+        matrix);
+  }
+
   /// What reading this says, without the file's name and the rank.
-  std::string message(const std::string& content) const {
+  std::string message(const std::string& content, int threads = 1) const {
     write(content);
     try {
-      read_npy(path(), communicator_);
+      read_npy(path(), communicator_, threads);
     } catch (const InputError& error) {
       std::string result = error.what();
       if (result.rfind(path(), 0) == 0) result = result.substr(path().size());
@@ -194,6 +216,13 @@ TEST_F(Npy, NamesTheFirstEntryThatIsNotHermitian) {
   Dense<double> large(150, std::vector<double>(150, 0));
   large[140][3] = 1;
   EXPECT_EQ(message(npy<double>(large)), ": the matrix is not Hermitian: entry (4, 141) is 0, but entry (141, 4) is 1");
+  // The first of several, whichever thread finds one first.
+  large[149][7] = 2;
+  large[30][5] = 3;
+  for (const int threads : {1, 2, 3}) {
+    EXPECT_EQ(message(npy<double>(large), threads),
+              ": the matrix is not Hermitian: entry (6, 31) is 0, but entry (31, 6) is 3");
+  }
 }
 
 TEST_F(Npy, NamesEntriesThatAreNotFinite) {
@@ -203,6 +232,18 @@ TEST_F(Npy, NamesEntriesThatAreNotFinite) {
     EXPECT_EQ(message(npy<double>(matrix, fortran_order)), ": entry (2, 4) is inf, which is not finite");
   }
   EXPECT_EQ(message(npy<double>(Dense<double>{{1.7e308, 0}, {0, 1.7e308}})), ": the norm of the matrix overflows");
+}
+
+// Squares that overflow or underflow do not count.
+TEST_F(Npy, TakesNumbersOfAnySize) {
+  for (const double unit : {1e-320, 1e-200, 1e200}) {
+    Dense<double> matrix(11, std::vector<double>(11, 0));
+    matrix[3][9] = matrix[9][3] = unit;
+    matrix[10][10] = -unit;
+    expect_matrix<double>(npy<double>(matrix), matrix);
+    matrix[3][9] = 0;
+    EXPECT_NE(message(npy<double>(matrix)), "no error");
+  }
 }
 
 // To eps of the file's precision times the norm of the whole matrix, whoever has the rows.

@@ -16,8 +16,9 @@ bool is_npy(const std::string& path);
 /// the conjugates of rows. What follows the matrix in the file is not looked at.
 /// Every entry may differ from the conjugate of the one across the diagonal by at most 4 eps of the file's precision
 /// times the Frobenius norm, and none is NaN or Inf. To find out, each rank reads its own rows twice, and the columns
-/// of its own rows in rows before them once. Collective: one sum and three agreements. Throws InputError naming the
-/// file and what is wrong with it on every rank, if any rank finds fault with it.
-RealOrComplexMatrix read_npy(const std::string& path, const Communicator& communicator);
+/// of its own rows in rows before them once, by `threads` threads (0: as many as OpenMP would take). Collective: one
+/// sum and three agreements. Throws InputError naming the file and what is wrong with it on every rank, if any rank
+/// finds fault with it.
+RealOrComplexMatrix read_npy(const std::string& path, const Communicator& communicator, int threads = 1);
 
 }  // namespace blockvec::solvers

@@ -39,6 +39,12 @@ class RowSource {
   virtual std::int64_t size() const = 0;
   /// Appends the entries of global row `row`. Threads call it at the same time for different rows.
   virtual void append_row(std::int64_t row, RowEntries<Scalar>& entries) const = 0;
+  /// Writes the entries of `count` columns of a row from column `first` on, in their order, and returns true. A source
+  /// that does not store all entries, zeros included, writes nothing and returns false. Threads call it as append_row.
+  virtual bool copy_entries([[maybe_unused]] std::int64_t row, [[maybe_unused]] std::int64_t first,
+                            [[maybe_unused]] std::int64_t count, [[maybe_unused]] Scalar* to) const {
+    return false;
+  }
   /// One line for people.
   virtual std::string describe() const = 0;
 };

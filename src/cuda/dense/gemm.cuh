@@ -5,10 +5,10 @@
 
 /// Y = S X for a large matrix S, line by line or number by number (by columns), on FP64 tensor cores.
 ///
-/// A tile is 256 results; a unit is a tile times 128 bytes of depth (lines: as many lines). Units stand tile after tile.
-/// A block takes an equal share of neighbouring units. Its sums stay in registers through the units of a tile and then
-/// go to memory as partial sums, which the next kernel adds in the order of the blocks: A is read once, in equal shares
-/// whatever its shape, and all sums have a fixed order.
+/// A tile is 256 results; a unit is a tile times 128 bytes of depth (lines: as many lines). Units stand tile after
+/// tile. A block takes an equal share of neighbouring units. Its sums stay in registers through the units of a tile and
+/// then go to memory as partial sums, which the next kernel adds in the order of the blocks: A is read once, in equal
+/// shares whatever its shape, and all sums have a fixed order.
 ///
 ///   loading warps --full--> 8 warps, each with 32 results --empty--> loading warps
 namespace blockvec::kernels::cuda {
@@ -18,28 +18,34 @@ struct GemmLoad {
   static constexpr int pieces = by_rows ? 1 : dispatch::gemm_rows / piece<Real>;
   static constexpr int lines = by_rows ? dispatch::gemm_rows : piece<Real>;
   struct Unit {
-    std::int64_t number, line, step;
+    std::int64_t tile, step;
   };
   const GemmProduct<Real>& p;
   std::int64_t first;
 
-  __device__ Unit unit(int i) const {
-    const std::int64_t step = (first + i) % p.steps;
-    const std::int64_t result = (first + i) / p.steps * dispatch::gemm_rows, depth = step * piece<Real>;
-    return {by_rows ? depth : result, by_rows ? result : depth, step};
+  __device__ Unit begin() const { return {first / p.steps, first % p.steps}; }
+  __device__ void advance(Unit& unit) const {
+    if (++unit.step != p.steps) return;
+    unit.step = 0;
+    ++unit.tile;
   }
-  __device__ int bytes(const Unit&) const { return p.stage_bytes; }
+  __device__ static std::int64_t number(const Unit& unit) {
+    return by_rows ? unit.step * piece<Real> : unit.tile * dispatch::gemm_rows;
+  }
+  __device__ static std::int64_t line(const Unit& unit) {
+    return by_rows ? unit.tile * dispatch::gemm_rows : unit.step * piece<Real>;
+  }
   __device__ const double* x(const Unit& unit) const {
     return p.packed + unit.step * (p.packed_bytes / static_cast<int>(sizeof(double)));
   }
-  __device__ void copy_a(const Unit& unit, unsigned char* to, int thread) const {
-    copy_pieces(p.a, to, unit.number, unit.line, pieces, lines, thread);
+  __device__ void copy_a(const Unit& unit, unsigned char* to, int thread, int threads) const {
+    copy_pieces(p.a, to, number(unit), line(unit), pieces, lines, thread, threads);
   }
-  __device__ void bulk_a(const Unit& unit, unsigned char* to, Barrier& barrier) const {
-    for (int k = 0; k < pieces; ++k) {
-      tensor_load(to + k * lines * line_bytes, p.a.map, static_cast<int>(unit.number) + k * piece<Real>,
-                  static_cast<int>(unit.line), barrier);
-    }
+  __device__ void bulk_a(const Unit& unit, unsigned char* to, Barrier& barrier, int more, int lane) const {
+    if (lane == 0) barrier.arrive_and_expect(static_cast<unsigned>(p.stage_bytes + more));
+    if (lane >= pieces) return;
+    tensor_load(to + lane * lines * line_bytes, p.a.map, static_cast<int>(number(unit)) + lane * piece<Real>,
+                static_cast<int>(line(unit)), barrier, evict_first());
   }
 };
 
@@ -80,9 +86,9 @@ __device__ inline void store_sums(double* to, double (&sum)[2][tiles_n][4], int 
   for (int m = 0; m < 2; ++m) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = by_rows ? 16 * m + g + 8 * half
-                              : m / piece_tiles<Real> * piece<Real> +
-                                    number_of_result<Real>(m % piece_tiles<Real>, g, half);
+      const int row =
+          by_rows ? 16 * m + g + 8 * half
+                  : m / piece_tiles<Real> * piece<Real> + number_of_result<Real>(m % piece_tiles<Real>, g, half);
 #pragma unroll
       for (int n = 0; n < tiles_n; ++n) {
         *reinterpret_cast<double2*>(to + row * 8 * tiles_n + 8 * n + 2 * q) =
@@ -98,7 +104,8 @@ __global__ void __launch_bounds__(block_threads, 1) gemm_kernel(const __grid_con
   extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ Barrier full[dispatch::max_stages];
   __shared__ Barrier empty[dispatch::max_stages];
-  const DenseStages stages{aligned_memory(memory), full, empty, p.stages, p.stage_bytes, p.packed_bytes};
+  const DenseStages stages{aligned_memory(memory), full,           empty,          p.stages,
+                           p.stage_bytes,          p.packed_bytes, loading_threads};
   release_next_kernel();
   prepare(stages, p.a.bulk);
   const std::int64_t first = dispatch::first_unit(p.units, gridDim.x, blockIdx.x);
@@ -116,8 +123,8 @@ __global__ void __launch_bounds__(block_threads, 1) gemm_kernel(const __grid_con
   RingPosition at{0, 0};
   for (int i = 0; i < units; ++i, at.advance(1, p.stages)) {
     full[at.stage].wait(at.parity);
-    multiply_stage<Real, by_rows, tiles_n>(sum, stages.a(at.stage),
-                                           reinterpret_cast<const double*>(stages.x(at.stage)), warp, lane);
+    multiply_stage<Real, by_rows, tiles_n>(sum, stages.a(at.stage), reinterpret_cast<const double*>(stages.x(at.stage)),
+                                           warp, lane);
     __syncwarp();
     if (lane == 0) empty[at.stage].arrive();
     if (++of_tile == p.steps || i + 1 == units) {
@@ -133,13 +140,20 @@ __global__ void __launch_bounds__(block_threads, 1) gemm_kernel(const __grid_con
 template <class Real, bool by_rows>
 GemmKernel<Real> gemm_kernel_of(int tiles_n) {
   switch (tiles_n) {
-    case 1: return gemm_kernel<Real, by_rows, 1>;
-    case 2: return gemm_kernel<Real, by_rows, 2>;
-    case 3: return gemm_kernel<Real, by_rows, 3>;
-    case 4: return gemm_kernel<Real, by_rows, 4>;
-    case 6: return gemm_kernel<Real, by_rows, 6>;
-    case 8: return gemm_kernel<Real, by_rows, 8>;
-    default: return nullptr;
+    case 1:
+      return gemm_kernel<Real, by_rows, 1>;
+    case 2:
+      return gemm_kernel<Real, by_rows, 2>;
+    case 3:
+      return gemm_kernel<Real, by_rows, 3>;
+    case 4:
+      return gemm_kernel<Real, by_rows, 4>;
+    case 6:
+      return gemm_kernel<Real, by_rows, 6>;
+    case 8:
+      return gemm_kernel<Real, by_rows, 8>;
+    default:
+      return nullptr;
   }
 }
 

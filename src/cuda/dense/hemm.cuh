@@ -8,37 +8,47 @@
 ///
 /// A unit is a strip of 16 lines of a panel, which is 512 numbers of a line. Warp w of 8 has numbers 64 w and on of the
 /// panel: X's rows of these numbers stay in its registers, and so do the sums of S^H X for them, through all strips
-/// that the block takes of the panel. The sums of S X of a strip are added over the warps in shared memory and written,
-/// one set a unit. The next kernel adds both kinds in the order of panels and of blocks: all sums have a fixed order.
+/// that the block takes of the panel. The sums of S X of a strip are added over the warps by warps of their own, which
+/// write one set a unit; so the computing warps need not wait for one another. The next kernel adds both kinds in the
+/// order of panels and of blocks: all sums have a fixed order.
 ///
 ///        panel            . . .        lower: units below the diagonal and on it
 ///   strip [ w 0 | w 1 | ... | w 7 ]    upper: above the diagonal and on it
 ///
-/// Where a warp's part of a strip crosses the diagonal, it sets the other triangle to zero in shared memory.
+///   loading warps --full--> 8 warps --strip_full--> adding warps
+///
+/// Where a warp's part of a strip crosses the diagonal, what it reads of the other triangle becomes zero in registers.
 namespace blockvec::kernels::cuda {
 
 using dispatch::hemm_lines;
 using dispatch::hemm_panel;
 using dispatch::HemmUnits;
 inline constexpr int hemm_warp_numbers = hemm_panel / dispatch::computing_warps;
+/// Of the loading warpgroup, half loads and half adds.
+inline constexpr int hemm_loaders = loading_threads / 2;
+inline constexpr int hemm_adders = loading_threads - hemm_loaders;
 
 template <class Real>
 struct HemmProduct {
-  PieceSource<Real> a;
+  PieceSource<Real> a;  ///< the matrix; `packed`: its units, 16 lines of 512 numbers each
   HemmUnits units;
-  int complex;             ///< 1: a scalar is two numbers; 0
-  const double* right;     ///< X for S X: [16 numbers of a line][tile of 8 columns] of read_right
-  const double* left;      ///< X for S^H X: [strip][tile of 8 columns]
-  double* strip_sums;      ///< [unit][line][column]
-  double* panel_sums;      ///< [block + panel][number][column]
+  std::int64_t length;  ///< numbers of the matrix's lines
+  std::int64_t lines;
+  int complex;  ///< 1: a scalar is two numbers; 0
+  bool packed;
+  const double* right;  ///< X for S X: [16 numbers of a line][tile of 8 columns] of read_right
+  const double* left;   ///< X for S^H X: [strip][tile of 8 columns]
+  double* strip_sums;   ///< [unit][line][column]
+  double* panel_sums;   ///< [block + panel][number][column]
   int stages, stage_bytes, packed_bytes;
+  int exchanges;  ///< strips whose sums may wait for the adding warps
 };
 
-/// Panels and strips of units, one after the other.
+/// Panel and strip of a unit.
 struct HemmPosition {
-  std::int64_t panel, strip, end;  ///< `end`: the first unit after the panel
+  std::int64_t unit, panel, strip, end;  ///< `end`: the first unit after the panel
 
-  __device__ HemmPosition(const HemmUnits& units, std::int64_t unit) : panel(0) {
+  __device__ HemmPosition(const HemmUnits& units, std::int64_t first) : unit(first), panel(0) {
     std::int64_t beyond = units.panels;
     while (beyond - panel > 1) {
       const std::int64_t middle = (panel + beyond) / 2;
@@ -47,113 +57,246 @@ struct HemmPosition {
     strip = units.first_strip(panel) + unit - units.before(panel);
     end = units.before(panel + 1);
   }
-  /// To unit `unit`, the next one.
-  __device__ void advance(const HemmUnits& units, std::int64_t unit) {
+  /// To the next unit.
+  __device__ void advance(const HemmUnits& units) {
     ++strip;
-    if (unit != end || panel + 1 == units.panels) return;
+    if (++unit != end || panel + 1 == units.panels) return;
     ++panel;
     strip = units.first_strip(panel);
     end = units.before(panel + 1);
   }
 };
 
-/// Where a warp's part of a strip lies.
-enum class Part : std::uint8_t { whole, on_diagonal, outside };
+/// What of a warp's part of a strip is read: nothing, all of it, or what is on one side of the diagonal.
+enum class Part : std::uint8_t { outside, whole, cut };
 
+/// A warp's part of a strip.
 template <class Real>
-__device__ inline Part part_of(const HemmProduct<Real>& p, const HemmPosition& at, int warp) {
-  const std::int64_t line = at.strip * hemm_lines, last_line = line + hemm_lines - 1;
-  const std::int64_t number = at.panel * hemm_panel + warp * hemm_warp_numbers;
-  if (number >= p.a.length) return Part::outside;
-  const std::int64_t column = number >> p.complex, last_column = (number + hemm_warp_numbers - 1) >> p.complex;
-  if (p.units.lower) return column > last_line ? Part::outside : last_column < line ? Part::whole : Part::on_diagonal;
-  return last_column < line ? Part::outside : column > last_line ? Part::whole : Part::on_diagonal;
-}
+struct HemmPart {
+  Part kind;
+  int first;      ///< of its numbers, less that of the diagonal's entry in the strip's first line
+  int pitch;      ///< from one line's entry of the diagonal to that of the next one
+  int direction;  ///< of the triangle along a line
+  int lines;      ///< of the strip that the matrix has
 
-template <class Real>
-struct HemmLoad {
-  static constexpr int warp_bytes = hemm_lines * hemm_warp_numbers * static_cast<int>(sizeof(Real));
-  static constexpr int piece_bytes = hemm_lines * line_bytes;
-  const HemmProduct<Real>& p;
-  std::int64_t first;
-
-  __device__ HemmPosition unit(int i) const { return {p.units, first + i}; }
-  __device__ int bytes(const HemmPosition& unit) const {
-    int count = 0;
-#pragma unroll 1
-    for (int w = 0; w < dispatch::computing_warps; ++w) count += part_of(p, unit, w) == Part::outside ? 0 : 1;
-    return count * warp_bytes;
+  __device__ HemmPart(const HemmProduct<Real>& p, const HemmPosition& at, int warp)
+      : pitch(1 + p.complex), direction(p.units.lower ? -1 : 1) {
+    const int number = warp * hemm_warp_numbers;
+    first = pitch * hemm_lines * static_cast<int>(at.panel * p.units.strips_of_panel - at.strip) + number;
+    const std::int64_t left = p.lines - at.strip * hemm_lines;
+    lines = left < hemm_lines ? static_cast<int>(left) : hemm_lines;
+    const bool before = first + hemm_warp_numbers <= 0, behind = first >= hemm_lines * pitch;
+    const bool beyond = at.panel * hemm_panel + number >= p.length || (p.units.lower ? behind : before);
+    const bool inside = (p.units.lower ? before : behind) && lines == hemm_lines;
+    kind = beyond ? Part::outside : inside ? Part::whole : Part::cut;
   }
-  __device__ const double* x(const HemmPosition& unit) const {
-    return p.left + unit.strip * (p.packed_bytes / static_cast<int>(sizeof(double)));
-  }
-  __device__ void copy_a(const HemmPosition& unit, unsigned char* to, int thread) const {
-#pragma unroll 1
-    for (int w = 0; w < dispatch::computing_warps; ++w) {
-      if (part_of(p, unit, w) == Part::outside) continue;
-      copy_pieces(p.a, to + w * warp_bytes, unit.panel * hemm_panel + w * hemm_warp_numbers, unit.strip * hemm_lines,
-                  hemm_warp_numbers / piece<Real>, hemm_lines, thread);
-    }
-  }
-  __device__ void bulk_a(const HemmPosition& unit, unsigned char* to, Barrier& barrier) const {
-#pragma unroll 1
-    for (int w = 0; w < dispatch::computing_warps; ++w) {
-      if (part_of(p, unit, w) == Part::outside) continue;
-      const int number = static_cast<int>(unit.panel) * hemm_panel + w * hemm_warp_numbers;
-      for (int k = 0; k < hemm_warp_numbers / piece<Real>; ++k) {
-        tensor_load(to + w * warp_bytes + k * piece_bytes, p.a.map, number + k * piece<Real>,
-                    static_cast<int>(unit.strip) * hemm_lines, barrier);
-      }
-    }
+  /// What counts of a number of the part for S X, or for S^H X (`strictly`: without the diagonal). No branch: lanes
+  /// that part company would take longer.
+  __device__ double cut(double x, int line, int number, bool strictly) const {
+    const int at = first + number - pitch * line;  // 0: the entry of the diagonal; in a complex one 1, too
+    const bool off_diagonal = direction * at > (direction > 0 ? pitch - 1 : 0);
+    const bool diagonal = static_cast<int>(at == 0) & static_cast<int>(!strictly);
+    return (static_cast<int>(off_diagonal) | static_cast<int>(diagonal)) & static_cast<int>(line < lines) ? x : 0;
   }
 };
 
-/// Changes numbers of a warp's part: `change(number, column - line)`, where column counts scalars.
-template <class Real, class Change>
-__device__ inline void change_part(const HemmProduct<Real>& p, const HemmPosition& at, int warp, int lane,
-                                   unsigned char* part, const Change& change) {
-  constexpr int units_of_line = hemm_warp_numbers;
-  for (int i = lane; i < hemm_lines * units_of_line; i += warp_size) {
-    const int line = i / units_of_line, n = i % units_of_line;
-    const int byte = n % piece<Real> * static_cast<int>(sizeof(Real));
-    auto* const x = reinterpret_cast<Real*>(part + n / piece<Real> * (hemm_lines * line_bytes) +
-                                            place_of_unit(line, byte / 16) + byte % 16);
-    const std::int64_t number = at.panel * hemm_panel + warp * hemm_warp_numbers + n;
-    change(*x, (number >> p.complex) - (at.strip * hemm_lines + line), number & p.complex);
+template <class Real>
+struct HemmLoad {
+  static constexpr int warp_pieces = hemm_warp_numbers / piece<Real>;
+  static constexpr int pieces = hemm_panel / piece<Real>;
+  static constexpr int piece_bytes = hemm_lines * line_bytes;
+  static constexpr int warp_bytes = warp_pieces * piece_bytes;
+  static_assert(pieces <= warp_size);
+  const HemmProduct<Real>& p;
+  std::int64_t first;
+
+  __device__ HemmPosition begin() const { return {p.units, first}; }
+  __device__ void advance(HemmPosition& unit) const { unit.advance(p.units); }
+  __device__ const double* x(const HemmPosition& unit) const {
+    return p.left + unit.strip * (p.packed_bytes / static_cast<int>(sizeof(double)));
   }
-  __syncwarp();
+  __device__ std::int64_t number(const HemmPosition& unit) const { return p.packed ? 0 : unit.panel * hemm_panel; }
+  __device__ std::int64_t line(const HemmPosition& unit) const {
+    return (p.packed ? unit.unit : unit.strip) * hemm_lines;
+  }
+  __device__ bool is_read(const HemmPosition& unit, int warp) const {
+    return HemmPart<Real>(p, unit, warp).kind != Part::outside;
+  }
+  __device__ void copy_a(const HemmPosition& unit, unsigned char* to, int thread, int threads) const {
+#pragma unroll 1
+    for (int w = 0; w < dispatch::computing_warps; ++w) {
+      if (!is_read(unit, w)) continue;
+      copy_pieces(p.a, to + w * warp_bytes, number(unit) + w * hemm_warp_numbers, line(unit), warp_pieces, hemm_lines,
+                  thread, threads);
+    }
+  }
+  __device__ void bulk_a(const HemmPosition& unit, unsigned char* to, Barrier& barrier, int more, int lane) const {
+    const bool loads = lane < pieces && is_read(unit, lane / warp_pieces);
+    const int count = __popc(__ballot_sync(~0U, loads));
+    if (lane == 0) barrier.arrive_and_expect(static_cast<unsigned>(count * piece_bytes + more));
+    if (!loads) return;
+    tensor_load(to + lane * piece_bytes, p.a.map, static_cast<int>(number(unit)) + lane * piece<Real>,
+                static_cast<int>(line(unit)), barrier, evict_first());
+  }
+};
+
+/// Where the sums of a strip wait: [warp][line][column].
+template <int columns>
+struct HemmExchange {
+  static constexpr int numbers = hemm_lines * columns;
+  double* memory;
+  Barrier *full, *empty;
+  int count;
+
+  __device__ double* sums(int place, int warp) const {
+    return memory + (place * dispatch::computing_warps + warp) * numbers;
+  }
+};
+
+/// Adds the sums of all warps in their order, strip by strip.
+template <int columns>
+__device__ inline void add_strips(const HemmExchange<columns>& exchange, double* to, int units, int thread) {
+  await_previous_kernel();
+  RingPosition at{0, 0};
+  for (int i = 0; i < units; ++i, at.advance(1, exchange.count), to += exchange.numbers) {
+    exchange.full[at.stage].wait(at.parity);
+#pragma unroll
+    for (int k = 2 * thread; k < exchange.numbers; k += 2 * hemm_adders) {
+      double2 sum = make_double2(0, 0);
+#pragma unroll
+      for (int w = 0; w < dispatch::computing_warps; ++w) {
+        const double2 x = *reinterpret_cast<const double2*>(exchange.sums(at.stage, w) + k);
+        sum.x += x.x;
+        sum.y += x.y;
+      }
+      *reinterpret_cast<double2*>(to + k) = sum;
+    }
+    __syncwarp();
+    if (thread % warp_size == 0) exchange.empty[at.stage].arrive();
+  }
+}
+
+/// Of a warp: S X for a strip.
+template <class Real, int tiles_n>
+__device__ inline void multiply_lines(double (&strip)[tiles_n][4], const HemmPart<Real>& part,
+                                      const unsigned char* mine, const double (*right)[tiles_n][4], int lane) {
+#pragma unroll
+  for (int k = 0; k < hemm_warp_numbers / 16; ++k) {
+    const int of_warp = k / piece_tiles<Real>, step = k % piece_tiles<Real>;
+    double left[8];
+    lines_as_results<Real>(left, mine + of_warp * HemmLoad<Real>::piece_bytes, step, lane);
+    if (part.kind == Part::cut) {
+#pragma unroll
+      for (int v = 0; v < 8; ++v) {
+        const int number = of_warp * piece<Real> + depth_by_lines<Real>(step, lane % 4, v / 2);
+        left[v] = part.cut(left[v], lane / 4 + 8 * (v % 2), number, false);
+      }
+    }
+#pragma unroll
+    for (int n = 0; n < tiles_n; ++n) multiply_16x8x16(strip[n], left, right[k][n]);
+  }
+}
+
+/// Of a warp: adds S^H X of a strip.
+template <class Real, int tiles_n>
+__device__ inline void multiply_numbers(double (*sums)[tiles_n][4], const HemmPart<Real>& part,
+                                        const unsigned char* mine, const double* x, int lane) {
+  double right[tiles_n][4];
+#pragma unroll
+  for (int n = 0; n < tiles_n; ++n) read_right(right[n], x, n, lane);
+#pragma unroll
+  for (int k = 0; k < HemmLoad<Real>::warp_pieces; ++k) {
+    double left[piece_tiles<Real>][8];
+    numbers_as_results<Real>(left, mine + k * HemmLoad<Real>::piece_bytes, 0, lane);
+#pragma unroll
+    for (int m = 0; m < piece_tiles<Real>; ++m) {
+      if (part.kind == Part::cut) {
+#pragma unroll
+        for (int v = 0; v < 8; ++v) {
+          const int number = k * piece<Real> + number_of_result<Real>(m, lane / 4, v % 2);
+          left[m][v] = part.cut(left[m][v], depth_by_numbers(0, lane % 4, v / 2), number, true);
+        }
+      }
+#pragma unroll
+      for (int n = 0; n < tiles_n; ++n) multiply_16x8x16(sums[k * piece_tiles<Real> + m][n], left[m], right[n]);
+    }
+  }
+}
+
+/// Writes S^H X of a warp's numbers, and begins sums anew.
+template <class Real, int tiles_n>
+__device__ inline void store_panel(double* to, double (*sums)[tiles_n][4], int lane) {
+  constexpr int columns = 8 * tiles_n;
+#pragma unroll
+  for (int k = 0; k < hemm_warp_numbers / 16; ++k) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int number =
+          k / piece_tiles<Real> * piece<Real> + number_of_result<Real>(k % piece_tiles<Real>, lane / 4, half);
+#pragma unroll
+      for (int n = 0; n < tiles_n; ++n) {
+        *reinterpret_cast<double2*>(to + number * columns + 8 * n + 2 * (lane % 4)) =
+            make_double2(sums[k][n][2 * half], sums[k][n][2 * half + 1]);
+        sums[k][n][2 * half] = sums[k][n][2 * half + 1] = 0;
+      }
+    }
+  }
+}
+
+/// Of a warp: writes S X for a strip.
+template <int tiles_n>
+__device__ inline void store_strip(double* to, const double (&strip)[tiles_n][4], int lane) {
+#pragma unroll
+  for (int n = 0; n < tiles_n; ++n) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      *reinterpret_cast<double2*>(to + (lane / 4 + 8 * half) * 8 * tiles_n + 8 * n + 2 * (lane % 4)) =
+          make_double2(strip[n][2 * half], strip[n][2 * half + 1]);
+    }
+  }
 }
 
 template <class Real, int tiles_n>
 __global__ void __launch_bounds__(block_threads, 1) hemm_kernel(const __grid_constant__ HemmProduct<Real> p) {
   constexpr int columns = 8 * tiles_n;
-  constexpr int pieces = hemm_warp_numbers / piece<Real>;  // of a warp
   constexpr int tiles = hemm_warp_numbers / 16;
   extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ Barrier full[dispatch::max_stages];
   __shared__ Barrier empty[dispatch::max_stages];
-  const DenseStages stages{aligned_memory(memory), full, empty, p.stages, p.stage_bytes, p.packed_bytes};
+  __shared__ Barrier strip_full[dispatch::hemm_exchanges];
+  __shared__ Barrier strip_empty[dispatch::hemm_exchanges];
+  const DenseStages stages{aligned_memory(memory), full, empty, p.stages, p.stage_bytes, p.packed_bytes, hemm_loaders};
+  const HemmExchange<columns> exchange{reinterpret_cast<double*>(stages.end()), strip_full, strip_empty, p.exchanges};
   release_next_kernel();
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < p.exchanges; ++i) {
+      strip_full[i].initialize(dispatch::computing_warps);
+      strip_empty[i].initialize(hemm_adders / warp_size);
+    }
+  }
   prepare(stages, p.a.bulk);
   const std::int64_t all = p.units.count();
   const std::int64_t first = dispatch::first_unit(all, gridDim.x, blockIdx.x);
   const int units = static_cast<int>(dispatch::first_unit(all, gridDim.x, blockIdx.x + 1) - first);
-  if (threadIdx.x >= computing_threads) {
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / warp_size, lane = thread % warp_size;
+  if (thread >= computing_threads) {
     give_registers<dense_loading_registers>();
-    fill_stages(stages, p.a.bulk, units, HemmLoad<Real>{p, first});
+    const int loading = thread - computing_threads;
+    if (loading < hemm_loaders) {
+      fill_stages(stages, p.a.bulk, units, HemmLoad<Real>{p, first});
+    } else {
+      add_strips(exchange, p.strip_sums + first * exchange.numbers, units, loading - hemm_loaders);
+    }
     return;
   }
   take_registers<dense_computing_registers>();
   await_previous_kernel();
-  const int thread = static_cast<int>(threadIdx.x), warp = thread / warp_size, lane = thread % warp_size;
-  const int g = lane / 4, q = lane % 4;
-  auto* const exchange = reinterpret_cast<double*>(stages.end());  // [warp][line][column]
   HemmPosition position(p.units, first);
   std::int64_t panel = -1;
-  double right[tiles][tiles_n][4];          // X's rows of the warp's numbers
-  double sums[tiles][tiles_n][4] = {};      // S^H X for them
-  RingPosition at{0, 0};
-  for (int i = 0; i < units; ++i, at.advance(1, p.stages)) {
+  double right[tiles][tiles_n][4];      // X's rows of the warp's numbers
+  double sums[tiles][tiles_n][4] = {};  // S^H X for them
+  RingPosition at{0, 0}, to_add{0, 1};
+  for (int i = 0; i < units; ++i, at.advance(1, p.stages), to_add.advance(1, p.exchanges)) {
     if (position.panel != panel) {
       panel = position.panel;
       const double* const packed = p.right + (panel * hemm_panel + warp * hemm_warp_numbers) * columns;
@@ -163,92 +306,25 @@ __global__ void __launch_bounds__(block_threads, 1) hemm_kernel(const __grid_con
         for (int n = 0; n < tiles_n; ++n) read_right(right[k][n], packed, k * tiles_n + n, lane);
       }
     }
-    const Part part = part_of(p, position, warp);
+    const HemmPart<Real> part(p, position, warp);
     double strip[tiles_n][4] = {};
     full[at.stage].wait(at.parity);
-    if (part != Part::outside) {
-      unsigned char* const mine = stages.a(at.stage) + warp * HemmLoad<Real>::warp_bytes;
-      if (part == Part::on_diagonal) {
-        change_part(p, position, warp, lane, mine, [&](Real& x, std::int64_t beyond, std::int64_t imaginary) {
-          if (p.units.lower ? beyond > 0 : beyond < 0) x = 0;
-          if (beyond == 0 && imaginary != 0) x = 0;
-        });
-      }
-#pragma unroll
-      for (int k = 0; k < pieces; ++k) {
-#pragma unroll
-        for (int step = 0; step < piece_tiles<Real>; ++step) {
-          double left[8];
-          lines_as_results<Real>(left, mine + k * HemmLoad<Real>::piece_bytes, step, lane);
-#pragma unroll
-          for (int n = 0; n < tiles_n; ++n) {
-            multiply_16x8x16(strip[n], left, right[k * piece_tiles<Real> + step][n]);
-          }
-        }
-      }
-      if (part == Part::on_diagonal) {
-        __syncwarp();
-        change_part(p, position, warp, lane, mine, [](Real& x, std::int64_t beyond, std::int64_t) {
-          if (beyond == 0) x = 0;
-        });
-      }
-      double of_lines[tiles_n][4];
-#pragma unroll
-      for (int n = 0; n < tiles_n; ++n) {
-        read_right(of_lines[n], reinterpret_cast<const double*>(stages.x(at.stage)), n, lane);
-      }
-#pragma unroll
-      for (int k = 0; k < pieces; ++k) {
-        double left[piece_tiles<Real>][8];
-        numbers_as_results<Real>(left, mine + k * HemmLoad<Real>::piece_bytes, 0, lane);
-#pragma unroll
-        for (int m = 0; m < piece_tiles<Real>; ++m) {
-#pragma unroll
-          for (int n = 0; n < tiles_n; ++n) {
-            multiply_16x8x16(sums[k * piece_tiles<Real> + m][n], left[m], of_lines[n]);
-          }
-        }
-      }
-      if (part == Part::on_diagonal) publish_to_bulk_copies();
+    if (part.kind != Part::outside) {
+      const unsigned char* const mine = stages.a(at.stage) + warp * HemmLoad<Real>::warp_bytes;
+      multiply_lines<Real, tiles_n>(strip, part, mine, right, lane);
+      multiply_numbers<Real, tiles_n>(sums, part, mine, reinterpret_cast<const double*>(stages.x(at.stage)), lane);
     }
     __syncwarp();
     if (lane == 0) empty[at.stage].arrive();
-    // The strip's sums of all warps, added in their order.
-#pragma unroll
-    for (int n = 0; n < tiles_n; ++n) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        *reinterpret_cast<double2*>(exchange + (warp * hemm_lines + g + 8 * half) * columns + 8 * n + 2 * q) =
-            make_double2(strip[n][2 * half], strip[n][2 * half + 1]);
-      }
+    strip_empty[to_add.stage].wait(to_add.parity);
+    store_strip<tiles_n>(exchange.sums(to_add.stage, warp), strip, lane);
+    __syncwarp();
+    if (lane == 0) strip_full[to_add.stage].arrive();
+    position.advance(p.units);
+    if (position.panel != panel || i + 1 == units) {
+      double* const to = p.panel_sums + ((blockIdx.x + panel) * hemm_panel + warp * hemm_warp_numbers) * columns;
+      store_panel<Real, tiles_n>(to, sums, lane);
     }
-    meet(1, computing_threads);
-    if (thread < hemm_lines * columns) {
-      double sum = 0;
-#pragma unroll
-      for (int w = 0; w < dispatch::computing_warps; ++w) sum += exchange[w * hemm_lines * columns + thread];
-      p.strip_sums[(first + i) * hemm_lines * columns + thread] = sum;
-    }
-    meet(1, computing_threads);
-    if (first + i + 1 == position.end || i + 1 == units) {
-      double* const to = p.panel_sums +
-                         ((blockIdx.x + panel) * hemm_panel + warp * hemm_warp_numbers) * columns;
-#pragma unroll
-      for (int k = 0; k < tiles; ++k) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const int number =
-              k / piece_tiles<Real> * piece<Real> + number_of_result<Real>(k % piece_tiles<Real>, g, half);
-#pragma unroll
-          for (int n = 0; n < tiles_n; ++n) {
-            *reinterpret_cast<double2*>(to + number * columns + 8 * n + 2 * q) =
-                make_double2(sums[k][n][2 * half], sums[k][n][2 * half + 1]);
-            sums[k][n][2 * half] = sums[k][n][2 * half + 1] = 0;
-          }
-        }
-      }
-    }
-    position.advance(p.units, first + i + 1);
   }
 }
 

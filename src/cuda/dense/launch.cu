@@ -41,10 +41,17 @@ PackedX<real_t<T>> packed_x(const Matrix<const T>& x, bool by_lines, bool conjug
                             std::int64_t count) {
   constexpr int parts = parts_of<T>;
   const bool rows = x.layout == Layout::row_major;
-  return {real_data(x),  parts * (rows ? x.ld : 1), parts * (rows ? 1 : x.ld),
-          x.rows,        static_cast<int>(x.columns), parts,
-          by_lines,      conjugate,                 tiles_n,
-          to,            count};
+  return {real_data(x),
+          parts * (rows ? x.ld : 1),
+          parts * (rows ? 1 : x.ld),
+          x.rows,
+          static_cast<int>(x.columns),
+          parts,
+          by_lines,
+          conjugate,
+          tiles_n,
+          to,
+          count};
 }
 
 template <class Real>
@@ -58,8 +65,16 @@ template <class T>
 DenseResult<real_t<T>> result_of(T alpha, T beta, const Matrix<T>& y, bool multiplies) {
   constexpr int parts = parts_of<T>;
   const bool rows = y.layout == Layout::row_major;
-  return {real_data(y), parts * (rows ? y.ld : 1), parts * (rows ? 1 : y.ld), y.rows, static_cast<int>(y.columns),
-          parts,        rows,                      multiplies,                factor_of(alpha), factor_of(beta)};
+  return {real_data(y),
+          parts * (rows ? y.ld : 1),
+          parts * (rows ? 1 : y.ld),
+          y.rows,
+          static_cast<int>(y.columns),
+          parts,
+          rows,
+          multiplies,
+          factor_of(alpha),
+          factor_of(beta)};
 }
 
 template <class Sum>
@@ -94,9 +109,10 @@ void launch_gemm(const GemmCall<T>& call, const dispatch::GemmConfiguration& c, 
                         c.packed_bytes};
     const GemmKernel<Real> kernel =
         c.by_rows ? gemm_kernel_of<Real, true>(c.column_tiles) : gemm_kernel_of<Real, false>(c.column_tiles);
-    if (kernel == nullptr) throw Error(words(operation) + ": no kernel for " + std::to_string(c.columns()) + " columns");
-    launcher.launch_early(kernel, {c.blocks}, block_threads,
-                          shared_bytes(c.stages, c.stage_bytes + c.packed_bytes, 0), p);
+    if (kernel == nullptr)
+      throw Error(words(operation) + ": no kernel for " + std::to_string(c.columns()) + " columns");
+    launcher.launch_early(kernel, {c.blocks}, block_threads, shared_bytes(c.stages, c.stage_bytes + c.packed_bytes, 0),
+                          p);
   }
   const GemmSum<Real> sum{result_of(call.alpha, call.beta, call.y, multiplies),
                           partial,
@@ -127,18 +143,20 @@ void launch_hemm(const HemmCall<T>& call, const dispatch::HemmConfiguration& c, 
                       launcher);
     HemmProduct<Real> p{pieces_of(call.a, hemm_lines, launcher),
                         c.units,
+                        parts_of<T> * call.n,
+                        call.n,
                         parts_of<T> - 1,
+                        call.packed,
                         right,
                         left,
                         strip_sums,
                         panel_sums,
                         c.stages,
                         c.stage_bytes,
-                        c.packed_bytes};
+                        c.packed_bytes,
+                        c.exchanges};
     launcher.launch_early(c.column_tiles == 1 ? hemm_kernel<Real, 1> : hemm_kernel<Real, 2>, {c.blocks}, block_threads,
-                          shared_bytes(c.stages, c.stage_bytes + c.packed_bytes,
-                                       dispatch::computing_warps * c.packed_bytes),
-                          p);
+                          shared_bytes(c.stages, c.stage_bytes + c.packed_bytes, c.exchanges * c.exchange_bytes), p);
   }
   const HemmSum<Real> sum{result_of(call.alpha, call.beta, call.y, multiplies),
                           strip_sums,
@@ -150,8 +168,8 @@ void launch_hemm(const HemmCall<T>& call, const dispatch::HemmConfiguration& c, 
   launch_dense_sum(sum, launcher);
 }
 
-#define BLOCKVEC_DENSE(T)                                                                                       \
-  template void launch_gemm(const GemmCall<T>&, const dispatch::GemmConfiguration&, const CudaExecution&);      \
+#define BLOCKVEC_DENSE(T)                                                                                  \
+  template void launch_gemm(const GemmCall<T>&, const dispatch::GemmConfiguration&, const CudaExecution&); \
   template void launch_hemm(const HemmCall<T>&, const dispatch::HemmConfiguration&, const CudaExecution&);
 BLOCKVEC_DENSE(float)
 BLOCKVEC_DENSE(double)

@@ -105,14 +105,14 @@ struct PieceSource {
 };
 
 /// Copies pieces of `lines` lines by cp.async, one behind the other, from number `first` and line `line` on. What lies
-/// beyond the matrix becomes zero. All loading threads call it.
+/// beyond the matrix becomes zero. `threads` threads call it.
 template <int copy_bytes, class Real>
 __device__ inline void copy_pieces(const PieceSource<Real>& from, unsigned char* to, std::int64_t first,
-                                   std::int64_t line, int pieces, int lines, int thread) {
+                                   std::int64_t line, int pieces, int lines, int thread, int threads) {
   constexpr int copies = line_bytes / copy_bytes;
   constexpr int numbers = copy_bytes / static_cast<int>(sizeof(Real));
 #pragma unroll 4
-  for (int i = thread; i < pieces * lines * copies; i += loading_threads) {
+  for (int i = thread; i < pieces * lines * copies; i += threads) {
     const int byte = i % copies * copy_bytes;
     const int l = i / copies % lines;
     const std::int64_t at = first + i / copies / lines * piece<Real> + i % copies * numbers;
@@ -125,19 +125,19 @@ __device__ inline void copy_pieces(const PieceSource<Real>& from, unsigned char*
 }
 template <class Real>
 __device__ inline void copy_pieces(const PieceSource<Real>& from, unsigned char* to, std::int64_t first,
-                                   std::int64_t line, int pieces, int lines, int thread) {
+                                   std::int64_t line, int pieces, int lines, int thread, int threads) {
   if (from.copy_bytes == 16) {
-    copy_pieces<16>(from, to, first, line, pieces, lines, thread);
+    copy_pieces<16>(from, to, first, line, pieces, lines, thread, threads);
   } else if (sizeof(Real) == 8 || from.copy_bytes == 8) {
-    copy_pieces<8>(from, to, first, line, pieces, lines, thread);
+    copy_pieces<8>(from, to, first, line, pieces, lines, thread, threads);
   } else {
-    copy_pieces<static_cast<int>(sizeof(Real))>(from, to, first, line, pieces, lines, thread);
+    copy_pieces<static_cast<int>(sizeof(Real))>(from, to, first, line, pieces, lines, thread, threads);
   }
 }
 
-/// Copies packed numbers by cp.async. All loading threads call it.
-__device__ inline void copy_packed(unsigned char* to, const double* from, int bytes, int thread) {
-  for (int i = 16 * thread; i < bytes; i += 16 * loading_threads) {
+/// Copies packed numbers by cp.async. `threads` threads call it.
+__device__ inline void copy_packed(unsigned char* to, const double* from, int bytes, int thread, int threads) {
+  for (int i = 16 * thread; i < bytes; i += 16 * threads) {
     async_copy_part<16>(to + i, reinterpret_cast<const unsigned char*>(from) + i, 16);
   }
 }
@@ -148,6 +148,7 @@ struct DenseStages {
   Barrier* full;
   Barrier* empty;
   int count, stage_bytes, packed_bytes;
+  int loaders;  ///< threads that load where there are no bulk copies
 
   __device__ unsigned char* a(int stage) const { return memory + stage * (stage_bytes + packed_bytes); }
   __device__ unsigned char* x(int stage) const { return a(stage) + stage_bytes; }
@@ -163,7 +164,7 @@ __device__ inline unsigned char* aligned_memory(unsigned char* memory) {
 __device__ inline void prepare(const DenseStages& stages, bool bulk) {
   if (threadIdx.x == 0) {
     for (int s = 0; s < stages.count; ++s) {
-      stages.full[s].initialize(bulk ? 1 : loading_threads);
+      stages.full[s].initialize(bulk ? 1 : stages.loaders);
       stages.empty[s].initialize(dispatch::computing_warps);
     }
     publish_barriers();
@@ -171,20 +172,21 @@ __device__ inline void prepare(const DenseStages& stages, bool bulk) {
   __syncthreads();
 }
 
-/// What the loading threads do for `units` units. load.unit(i) says where unit i lies; load.copy_a, load.bulk_a,
-/// load.bytes (those of bulk_a) and load.x take it. X is written by the previous kernel, A is not: where one thread
-/// loads by bulk copies, those of A begin before that kernel has ended.
+/// What the loading threads do for `units` units. load.begin() is the first of them and load.advance goes on to the
+/// next one; load.copy_a, load.bulk_a and load.x take one. bulk_a announces its bytes and `more` to the barrier; a warp
+/// calls it, so that its lanes share the work of the addresses. X is written by the previous kernel, A is not: bulk
+/// copies of A begin before that kernel has ended.
 template <class Load>
 __device__ inline void fill_stages(const DenseStages& stages, bool bulk, int units, const Load& load) {
   const int thread = static_cast<int>(threadIdx.x) - computing_threads;
+  auto unit = load.begin();
   if (!bulk) {
     await_previous_kernel();
     RingPosition at{0, 1};
-    for (int i = 0; i < units; ++i, at.advance(1, stages.count)) {
-      const auto unit = load.unit(i);
+    for (int i = 0; i < units; ++i, at.advance(1, stages.count), load.advance(unit)) {
       stages.empty[at.stage].wait(at.parity);
-      load.copy_a(unit, stages.a(at.stage), thread);
-      copy_packed(stages.x(at.stage), load.x(unit), stages.packed_bytes, thread);
+      load.copy_a(unit, stages.a(at.stage), thread, stages.loaders);
+      copy_packed(stages.x(at.stage), load.x(unit), stages.packed_bytes, thread, stages.loaders);
       stages.full[at.stage].await_copies();
       stages.full[at.stage].arrive();
     }
@@ -192,23 +194,23 @@ __device__ inline void fill_stages(const DenseStages& stages, bool bulk, int uni
     return;
   }
   if constexpr (!has_bulk_copies) return;
-  if (thread != 0) return;
+  if (thread >= warp_size) return;
   const int ahead = units < stages.count ? units : stages.count;
-  const auto load_a = [&](const auto& unit, int stage) {
-    stages.full[stage].arrive_and_expect(static_cast<unsigned>(load.bytes(unit) + stages.packed_bytes));
-    load.bulk_a(unit, stages.a(stage), stages.full[stage]);
+  const auto load_a = [&](int stage) {
+    load.bulk_a(unit, stages.a(stage), stages.full[stage], stages.packed_bytes, thread);
   };
-  const auto load_x = [&](const auto& unit, int stage) {
-    bulk_load(stages.x(stage), load.x(unit), static_cast<unsigned>(stages.packed_bytes), stages.full[stage]);
+  const auto load_x = [&](const auto& of, int stage) {
+    if (thread != 0) return;
+    bulk_load(stages.x(stage), load.x(of), static_cast<unsigned>(stages.packed_bytes), stages.full[stage]);
   };
-  for (int i = 0; i < ahead; ++i) load_a(load.unit(i), i);
+  for (int i = 0; i < ahead; ++i, load.advance(unit)) load_a(i);
   await_previous_kernel();
-  for (int i = 0; i < ahead; ++i) load_x(load.unit(i), i);
+  auto of_x = load.begin();
+  for (int i = 0; i < ahead; ++i, load.advance(of_x)) load_x(of_x, i);
   RingPosition at{0, 0};
-  for (int i = ahead; i < units; ++i, at.advance(1, stages.count)) {
-    const auto unit = load.unit(i);
+  for (int i = ahead; i < units; ++i, at.advance(1, stages.count), load.advance(unit)) {
     stages.empty[at.stage].wait(at.parity);
-    load_a(unit, at.stage);
+    load_a(at.stage);
     load_x(unit, at.stage);
   }
 }

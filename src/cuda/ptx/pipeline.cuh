@@ -119,6 +119,13 @@ __device__ inline void bulk_load(void* to, const void* from, unsigned bytes, Bar
                : "memory");
 }
 
+/// A cache policy for what is read once: it displaces nothing else from the L2 cache.
+__device__ inline std::uint64_t evict_first() {
+  std::uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
 /// Brings `bytes` bytes into the L2 cache, which all multiprocessors share.
 __device__ inline void bulk_prefetch(const void* from, unsigned bytes) {
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
@@ -131,6 +138,15 @@ __device__ inline void tensor_load(void* to, const CUtensorMap& map, int first, 
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
           shared_address(to)),
       "l"(&map), "r"(first), "r"(line), "r"(shared_address(&barrier))
+      : "memory");
+}
+/// The same with a cache policy.
+__device__ inline void tensor_load(void* to, const CUtensorMap& map, int first, int line, Barrier& barrier,
+                                   std::uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%2, "
+      "%3}], [%4], %5;" ::"r"(shared_address(to)),
+      "l"(&map), "r"(first), "r"(line), "r"(shared_address(&barrier)), "l"(policy)
       : "memory");
 }
 __device__ inline void tensor_prefetch(const CUtensorMap& map, int first, int line) {

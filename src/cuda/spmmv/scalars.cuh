@@ -77,13 +77,6 @@ __device__ inline void store(Real* to, const Scalar<Real, parts> (&from)[vector]
   }
 }
 
-/// A cache policy for what is read once: it does not displace X from the second-level cache.
-__device__ inline std::uint64_t evict_first() {
-  std::uint64_t policy;
-  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
-}
-
 /// Reads entries of the matrix, past the first-level cache, which is left to X.
 __device__ inline std::int32_t load_once(const std::int32_t* from, std::uint64_t policy) {
   std::int32_t x;

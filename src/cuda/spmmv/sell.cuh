@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "src/cuda/ptx/pipeline.cuh"
 #include "src/cuda/spmmv/product.cuh"
 
 /// Kernel `sell`: row-major blocks. `lanes` lanes share a row, each with `vector` neighbouring columns.

@@ -12,6 +12,9 @@ namespace blockvec::kernels {
 namespace dispatch {
 namespace {
 
+static_assert(hemm_lines == packed_rows && hemm_panel == packed_panel<double> &&
+              hemm_panel == 2 * packed_panel<std::complex<double>>, "the units of a packed matrix follow one another");
+
 template <class T>
 DenseLines lines_of(std::int64_t rows, std::int64_t columns, Layout layout) {
   const bool by_rows = layout == Layout::row_major;
@@ -42,7 +45,7 @@ GemmConfiguration configure(const CudaDevice& device, const cuda::GemmCall<T>& c
 }
 template <class T>
 HemmConfiguration configure(const CudaDevice& device, const cuda::HemmCall<T>& call) {
-  return configure_hemm(device, lines_of<T>(call.a.rows, call.a.columns, call.a.layout), parts<T>, call.lower(),
+  return configure_hemm(device, lines_of<T>(call.n, call.n, call.a.layout), parts<T>, call.lower(),
                         static_cast<int>(parts<T> * call.y.columns));
 }
 
@@ -73,8 +76,13 @@ void run_gemm(const cuda::GemmCall<T>& call, const CudaExecution& execution) {
 
 template <class T>
 void run_hemm(const cuda::HemmCall<T>& call, const CudaExecution& execution) {
-  const Operand a = operand("A", call.a), x = operand("X", call.x), y = operand("Y", call.y);
-  check_hemm(a, call.triangle, x, y);
+  const Operand a = operand(call.packed ? "packed A" : "A", call.a), x = operand("X", call.x),
+                y = operand("Y", call.y);
+  if (call.packed) {
+    check_packed_hemm(call.n, a, x, y);
+  } else {
+    check_hemm(a, call.triangle, x, y);
+  }
   check_device_memory("hemm", y, std::array{a, x}, execution.workspace);
   if (call.y.rows == 0 || call.y.columns == 0) return;
   const CudaDevice& device = cuda::current_device({"hemm", call.y.rows, call.x.rows, call.y.columns});
@@ -107,7 +115,13 @@ void gemm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_ide
 template <class T>
 void hemm(Triangle triangle, T alpha, std::type_identity_t<Matrix<const T>> a,
           std::type_identity_t<Matrix<const T>> x, T beta, Matrix<T> y, const CudaExecution& execution) {
-  dispatch::run_hemm<T>({alpha, beta, a, x, y, triangle}, execution);
+  dispatch::run_hemm<T>({alpha, beta, a.rows, a, x, y, triangle, false}, execution);
+}
+
+template <class T>
+void hemm(T alpha, std::type_identity_t<PackedHermitian<const T>> a, std::type_identity_t<Matrix<const T>> x, T beta,
+          Matrix<T> y, const CudaExecution& execution) {
+  dispatch::run_hemm<T>({alpha, beta, a.n, dispatch::panels("hemm", a), x, y, Triangle::lower, true}, execution);
 }
 
 template <class T>
@@ -144,8 +158,9 @@ struct DenseProducts {
   static constexpr std::tuple<
       void (*)(T, Matrix<const T>, Matrix<const T>, T, Matrix<T>, const CudaExecution&),
       void (*)(Op, T, Matrix<const T>, Matrix<const T>, T, Matrix<T>, const CudaExecution&),
-      void (*)(Triangle, T, Matrix<const T>, Matrix<const T>, T, Matrix<T>, const CudaExecution&)>
-      functions{&gemm<T>, &gemm<T>, &hemm<T>};
+      void (*)(Triangle, T, Matrix<const T>, Matrix<const T>, T, Matrix<T>, const CudaExecution&),
+      void (*)(T, PackedHermitian<const T>, Matrix<const T>, T, Matrix<T>, const CudaExecution&)>
+      functions{&gemm<T>, &gemm<T>, &hemm<T>, &hemm<T>};
   static constexpr auto workspaces = std::tuple{&cuda_gemm_workspace<T>, &cuda_hemm_workspace<T>};
 };
 template struct DenseProducts<float>;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <blockvec/kernels/dense.hpp>
+#include <blockvec/kernels/packed.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -19,13 +20,13 @@ struct DenseLines {
 
 /// gemm: Y = S X', or S^T X' if sums run over the lines (by columns).
 struct GemmConfiguration {
-  bool by_rows;          ///< a result for every line; else for every number of a line
-  int column_tiles;      ///< of 8 columns
-  std::int64_t tiles;    ///< of gemm_rows results
-  std::int64_t steps;    ///< stages of a tile, each of 128 bytes deep or as many lines
-  std::int64_t blocks;   ///< thread blocks: each takes as many of the tiles * steps units, one after the other
+  bool by_rows;         ///< a result for every line; else for every number of a line
+  int column_tiles;     ///< of 8 columns
+  std::int64_t tiles;   ///< of gemm_rows results
+  std::int64_t steps;   ///< stages of a tile, each of 128 bytes deep or as many lines
+  std::int64_t blocks;  ///< thread blocks: each takes as many of the tiles * steps units, one after the other
   int stages;
-  int stage_bytes;       ///< of A, and of packed X behind it
+  int stage_bytes;  ///< of A, and of packed X behind it
   int packed_bytes;
   std::int64_t packed;   ///< numbers of packed X
   std::int64_t partial;  ///< numbers of partial sums
@@ -41,10 +42,11 @@ struct HemmConfiguration {
   int column_tiles;
   std::int64_t blocks;
   int stages, stage_bytes, packed_bytes;
-  std::int64_t packed_right;  ///< numbers of X packed for S X
-  std::int64_t packed_left;   ///< and for S^H X
-  std::int64_t strip_sums;    ///< numbers of S X, one set a unit
-  std::int64_t panel_sums;    ///< numbers of S^H X, one set for each panel of a block
+  int exchanges, exchange_bytes;  ///< strips whose sums wait to be added, and their bytes in shared memory
+  std::int64_t packed_right;      ///< numbers of X packed for S X
+  std::int64_t packed_left;       ///< and for S^H X
+  std::int64_t strip_sums;        ///< numbers of S X, one set a unit
+  std::int64_t panel_sums;        ///< numbers of S^H X, one set for each panel of a block
 
   int columns() const { return 8 * column_tiles; }
   std::size_t workspace_bytes() const {
@@ -75,9 +77,11 @@ struct GemmCall {
 template <class T>
 struct HemmCall {
   T alpha, beta;
-  Matrix<const T> a, x;
+  std::int64_t n;        ///< rows of the matrix
+  Matrix<const T> a, x;  ///< `packed`: A is the panels of the lower triangle, one below the other
   Matrix<T> y;
   Triangle triangle;
+  bool packed;
 
   /// Whether line i has the numbers up to i.
   bool lower() const { return (a.layout == Layout::row_major) == (triangle == Triangle::lower); }

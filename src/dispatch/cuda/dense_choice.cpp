@@ -7,7 +7,7 @@ namespace blockvec::kernels::dispatch {
 namespace {
 
 /// What a block keeps in shared memory besides its stages: barriers, and room for the alignment of swizzled pieces.
-constexpr int other_bytes = 1024 + 2 * max_stages * 8;
+constexpr int other_bytes = 1024 + 2 * (max_stages + hemm_exchanges) * 8;
 
 int stages_in(const CudaDevice& device, int taken, int bytes) {
   return std::clamp((device.shared_bytes - other_bytes - taken) / bytes, 1, max_stages);
@@ -46,7 +46,13 @@ HemmConfiguration configure_hemm(const CudaDevice& device, const DenseLines& lin
   c.blocks = std::min<std::int64_t>(device.multiprocessors, c.units.count());
   c.stage_bytes = hemm_lines * hemm_panel * lines.real_bytes;
   c.packed_bytes = hemm_lines * c.columns() * static_cast<int>(sizeof(double));
-  c.stages = stages_in(device, computing_warps * c.packed_bytes, c.stage_bytes + c.packed_bytes);
+  c.exchange_bytes = computing_warps * c.packed_bytes;
+  const auto stages_beside = [&](int exchanges) {
+    return stages_in(device, exchanges * c.exchange_bytes, c.stage_bytes + c.packed_bytes);
+  };
+  // Stages in flight are worth more than a strip that waits.
+  c.exchanges = stages_beside(hemm_exchanges) < stages_beside(1) ? 1 : hemm_exchanges;
+  c.stages = stages_beside(c.exchanges);
   c.packed_right = c.units.panels * hemm_panel * c.columns();
   c.packed_left = c.units.strips * hemm_lines * c.columns();
   c.strip_sums = c.units.count() * hemm_lines * c.columns();

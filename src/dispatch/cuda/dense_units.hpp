@@ -17,6 +17,8 @@ inline constexpr int gemm_columns = 64;
 inline constexpr int hemm_lines = 16;
 inline constexpr int hemm_panel = 512;
 inline constexpr int hemm_columns = 16;
+/// The most strips whose sums wait in shared memory to be added over the warps.
+inline constexpr int hemm_exchanges = 2;
 
 /// The triangle of a hemm as strips of 16 lines in panels of 512 numbers of a line: the units, panel by panel. Line i
 /// has the numbers of column i and before (lower), or of column i and after it.

@@ -13,15 +13,7 @@ using namespace test;
 
 struct OnHost {
   template <class T>
-  class Copy {
-   public:
-    explicit Copy(GuardedMatrix<T>& of) : view_(of.view()) {}
-    const Matrix<T>& view() const { return view_; }
-    void download() const {}
-
-   private:
-    Matrix<T> view_;
-  };
+  using Copy = OnHostMatrix<T>;
   template <class T>
   void multiply(Dense product, T alpha, const Matrix<const T>& a, const Matrix<const T>& x, T beta,
                 const Matrix<T>& y) const {

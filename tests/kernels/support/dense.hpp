@@ -16,6 +16,18 @@
 ///   run.bound<T>(k)        relative error of sums of k terms, as documented
 namespace blockvec::kernels::test {
 
+/// Run::Copy on the host: the matrix itself.
+template <class T>
+class OnHostMatrix {
+ public:
+  explicit OnHostMatrix(GuardedMatrix<T>& of) : view_(of.view()) {}
+  const Matrix<T>& view() const { return view_; }
+  void download() const {}
+
+ private:
+  Matrix<T> view_;
+};
+
 /// Which product: Y = A X, A^T X, A^H X, or with the lower or upper triangle of a Hermitian A.
 enum class Dense { plain, transposed, adjoint, lower, upper };
 inline constexpr Dense dense_products[] = {Dense::plain, Dense::transposed, Dense::adjoint, Dense::lower, Dense::upper};

@@ -1,6 +1,8 @@
+#include "src/dispatch/cuda/dense.hpp"
+
 #include <gtest/gtest.h>
 
-#include "src/dispatch/cuda/dense.hpp"
+#include <blockvec/kernels/packed.hpp>
 
 /// How dense products are cut up: every unit belongs to one block, and the sums find it.
 namespace blockvec::kernels::dispatch {
@@ -47,6 +49,22 @@ TEST(DenseUnits, PanelsCoverTheTriangle) {
   }
 }
 
+// A packed matrix has its panels in the order of units.
+template <class T>
+void expect_units_of_packed(int parts) {
+  for (const std::int64_t n : {1, 16, 255, 512, 513, 5121}) {
+    const auto units = configure_hemm(device, {n, parts * n, 8}, parts, true, 8).units;
+    EXPECT_EQ(units.count() * hemm_lines * hemm_panel, parts * packed_entries<T>(n));
+    for (std::int64_t panel = 0; panel < units.panels; ++panel) {
+      EXPECT_EQ(units.before(panel) * hemm_lines, packed_rows_before<T>(n, panel));
+    }
+  }
+}
+TEST(DenseUnits, ArePackedOneAfterTheOther) {
+  expect_units_of_packed<double>(1);
+  expect_units_of_packed<std::complex<double>>(2);
+}
+
 TEST(DenseUnits, StagesFitSharedMemory) {
   for (const int real_bytes : {4, 8}) {
     for (int columns = 1; columns <= gemm_columns; ++columns) {
@@ -62,8 +80,9 @@ TEST(DenseUnits, StagesFitSharedMemory) {
       const auto c = configure_hemm(device, {40960, 40960, real_bytes}, 1, true, columns);
       EXPECT_GE(c.columns(), columns);
       EXPECT_GE(c.stages, 3);
-      EXPECT_LE(1024 + c.stages * (c.stage_bytes + c.packed_bytes) + computing_warps * c.packed_bytes +
-                    2 * max_stages * 8,
+      EXPECT_EQ(c.exchange_bytes, computing_warps * c.packed_bytes);
+      EXPECT_LE(1024 + c.stages * (c.stage_bytes + c.packed_bytes) + c.exchanges * c.exchange_bytes +
+                    2 * (max_stages + hemm_exchanges) * 8,
                 device.shared_bytes);
     }
   }
