@@ -161,7 +161,7 @@ void expect_large_product() {
     }
   }
   BlockVector<Scalar, Layout, Space> x(context, rows, width), y(context, rows, width);
-  Kokkos::deep_copy(x.view(), given.view());
+  copy(given, x);
   for (const bool copies : {false, true}) {
     for (const DenseStorage storage : {DenseStorage::full, DenseStorage::packed}) {
       DenseOperator<Scalar, Space> a(context, rows, WholeNumbers<Scalar>(n, copies), storage);
