@@ -143,7 +143,8 @@ class Bench {
   template <class Call>
   double time(int n, Call&& call) {
     const int calls = n <= 4096 ? 20 : n <= 8192 ? 8 : n <= 16384 ? 2 : 1;
-    return bench::seconds_in_graph(stream_, calls, std::stoi(settings_.at("reps")), [] {}, call);
+    return bench::seconds_in_graph(
+        stream_, calls, std::stoi(settings_.at("reps")), [] {}, call);
   }
 
   template <class T>

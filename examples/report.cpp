@@ -20,7 +20,8 @@ const char* rounds_of(const ProgramOptions& options) { return options.is_lanczos
 ProgressPrinter::ProgressPrinter(std::int64_t wanted, int ranks, const ProgramOptions& options)
     : wanted_(wanted),
       round_(options.is_lanczos() ? "restart" : "iteration"),
-      // The one that the program was started from. mpirun shows its ranks one of its own, even where it writes to a pipe.
+      // The one that the program was started from. mpirun shows its ranks one of its own, even where it writes to a
+      // pipe.
       is_terminal_(ranks == 1 && tcgetpgrp(STDOUT_FILENO) != -1) {}
 
 int ProgressPrinter::operator()(const solvers::Step& step) {

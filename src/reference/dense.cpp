@@ -31,7 +31,8 @@ template <class T>
 void gemm(T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> x, T beta,
           Matrix<T> y) {
   dispatch::check_gemm(dispatch::operand("A", a), false, dispatch::operand("X", x), dispatch::operand("Y", y));
-  multiply(alpha, [&](std::int64_t i, std::int64_t k) { return entry(a, i, k); }, x, beta, y);
+  multiply(
+      alpha, [&](std::int64_t i, std::int64_t k) { return entry(a, i, k); }, x, beta, y);
 }
 
 template <class T>
@@ -46,8 +47,8 @@ void gemm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_ide
 }
 
 template <class T>
-void hemm(Triangle triangle, T alpha, std::type_identity_t<Matrix<const T>> a,
-          std::type_identity_t<Matrix<const T>> x, T beta, Matrix<T> y) {
+void hemm(Triangle triangle, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> x,
+          T beta, Matrix<T> y) {
   dispatch::check_hemm(dispatch::operand("A", a), triangle, dispatch::operand("X", x), dispatch::operand("Y", y));
   const auto entry_of_a = [&](std::int64_t i, std::int64_t k) {
     if (i == k) return T(std::real(entry(a, i, i)));

@@ -13,7 +13,8 @@ namespace dispatch {
 namespace {
 
 static_assert(hemm_lines == packed_rows && hemm_panel == packed_panel<double> &&
-              hemm_panel == 2 * packed_panel<std::complex<double>>, "the units of a packed matrix follow one another");
+                  hemm_panel == 2 * packed_panel<std::complex<double>>,
+              "the units of a packed matrix follow one another");
 
 template <class T>
 DenseLines lines_of(std::int64_t rows, std::int64_t columns, Layout layout) {
@@ -63,8 +64,7 @@ void run_gemm(const cuda::GemmCall<T>& call, const CudaExecution& execution) {
   if (call.y.rows == 0 || call.y.columns == 0) return;
   const CudaDevice& device = cuda::current_device({"gemm", call.y.rows, call.x.rows, call.y.columns});
   if (multiplies(call.alpha, call.a)) {
-    check_workspace_size("gemm", execution.workspace,
-                         cuda_gemm_workspace<T>(call.y.rows, call.x.rows, call.y.columns));
+    check_workspace_size("gemm", execution.workspace, cuda_gemm_workspace<T>(call.y.rows, call.x.rows, call.y.columns));
   }
   by_slabs<T>(call.y.columns, gemm_columns, [&](std::int64_t first, std::int64_t count) {
     cuda::GemmCall<T> slab = call;
@@ -76,8 +76,7 @@ void run_gemm(const cuda::GemmCall<T>& call, const CudaExecution& execution) {
 
 template <class T>
 void run_hemm(const cuda::HemmCall<T>& call, const CudaExecution& execution) {
-  const Operand a = operand(call.packed ? "packed A" : "A", call.a), x = operand("X", call.x),
-                y = operand("Y", call.y);
+  const Operand a = operand(call.packed ? "packed A" : "A", call.a), x = operand("X", call.x), y = operand("Y", call.y);
   if (call.packed) {
     check_packed_hemm(call.n, a, x, y);
   } else {
@@ -113,8 +112,8 @@ void gemm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_ide
 }
 
 template <class T>
-void hemm(Triangle triangle, T alpha, std::type_identity_t<Matrix<const T>> a,
-          std::type_identity_t<Matrix<const T>> x, T beta, Matrix<T> y, const CudaExecution& execution) {
+void hemm(Triangle triangle, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> x,
+          T beta, Matrix<T> y, const CudaExecution& execution) {
   dispatch::run_hemm<T>({alpha, beta, a.rows, a, x, y, triangle, false}, execution);
 }
 
@@ -146,8 +145,8 @@ std::size_t cuda_hemm_workspace(std::int64_t n, std::int64_t b) {
   std::size_t bytes = 0;
   for (const bool lower : {true, false}) {
     const auto lines = dispatch::lines_of<T>(n, n, Layout::row_major);
-    bytes = std::max(bytes, dispatch::configure_hemm(device, lines, dispatch::parts<T>, lower, columns)
-                                .workspace_bytes());
+    bytes =
+        std::max(bytes, dispatch::configure_hemm(device, lines, dispatch::parts<T>, lower, columns).workspace_bytes());
   }
   return bytes;
 }

@@ -1,9 +1,9 @@
+#include "tests/kernels/support/dense.hpp"
+
 #include <gtest/gtest.h>
 
 #include <blockvec/kernels/dense.hpp>
 #include <blockvec/kernels/error.hpp>
-
-#include "tests/kernels/support/dense.hpp"
 
 /// Dense products on the host, by the BLAS, against the oracle.
 namespace blockvec::kernels {

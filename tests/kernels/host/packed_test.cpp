@@ -1,4 +1,3 @@
-#include "src/reference/entry.hpp"
 #include "tests/kernels/support/packed.hpp"
 
 #include <gtest/gtest.h>
@@ -6,6 +5,8 @@
 #include <blockvec/kernels/error.hpp>
 #include <blockvec/kernels/packed.hpp>
 #include <set>
+
+#include "src/reference/entry.hpp"
 
 /// Packed Hermitian matrices: where entries stand, and products on the host against the oracle.
 namespace blockvec::kernels {

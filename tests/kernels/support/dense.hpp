@@ -38,11 +38,16 @@ inline bool is_transposed(Dense product) { return product == Dense::transposed |
 template <class T, class Gemm, class GemmOp, class Hemm>
 void call_dense(Dense product, Gemm&& gemm, GemmOp&& gemm_op, Hemm&& hemm) {
   switch (product) {
-    case Dense::plain: return gemm();
-    case Dense::transposed: return gemm_op(Op::transpose);
-    case Dense::adjoint: return gemm_op(Op::conjugate_transpose);
-    case Dense::lower: return hemm(Triangle::lower);
-    case Dense::upper: return hemm(Triangle::upper);
+    case Dense::plain:
+      return gemm();
+    case Dense::transposed:
+      return gemm_op(Op::transpose);
+    case Dense::adjoint:
+      return gemm_op(Op::conjugate_transpose);
+    case Dense::lower:
+      return hemm(Triangle::lower);
+    case Dense::upper:
+      return hemm(Triangle::upper);
   }
 }
 
@@ -209,7 +214,7 @@ void expect_nan_passes(const Run& run) {
       run.template multiply<T>(product, T(1), copy_a.view(), copy_x.view(), T(0), copy_y.view());
       copy_y.download();
       for (std::int64_t row = 0; row < c.n; ++row) {
-        const bool row_of_a = is_hermitian(product) ? row == 20 || row == 30
+        const bool row_of_a = is_hermitian(product)    ? row == 20 || row == 30
                               : is_transposed(product) ? row == 20
                                                        : row == 30;
         for (std::int64_t column = 0; column < c.b; ++column) {
