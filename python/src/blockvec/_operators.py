@@ -203,7 +203,7 @@ class Matrix:
                 rows, columns = self.sparse.nonzero()
                 is_diagonal = bool((rows + self.first == columns).all())
         elif self.dense is not None and self.home.is_host:
-            is_diagonal = np.count_nonzero(self.dense) == np.count_nonzero(self.dense.diagonal())
+            is_diagonal = bool(np.count_nonzero(self.dense) == np.count_nonzero(self.dense.diagonal()))
         return ranks.all(is_diagonal)[0]
 
     def judge(self, products: list[complex], lengths: list[float], dtype: np.dtype, *, positive: bool = False) -> float:
