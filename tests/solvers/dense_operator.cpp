@@ -9,6 +9,7 @@
 #include "problems/anderson.hpp"
 #include "tests/solvers/exact.hpp"
 #include "tests/solvers/expect_right.hpp"
+#include "tests/solvers/haldane_shastry.hpp"
 #include "tests/solvers/operator_products.hpp"
 #include "tests/solvers/prescribed_spectrum.hpp"
 
@@ -178,10 +179,8 @@ void expect_large_product() {
 
 /// Lanczos and Chebyshev find a spectrum that is known.
 template <class Scalar, class Layout, class Space>
-void expect_spectrum(DenseStorage storage) {
+void expect_spectrum(DenseStorage storage, const RowSource<Scalar>& matrix, const std::vector<double>& values) {
   using Vector = BlockVector<Scalar, Layout, Space>;
-  const auto values = sorted(levels(240));
-  const PrescribedMatrix<Scalar> matrix(values);
   const auto context = Context::world(1);
   for (const RowDistribution& rows : distributions(matrix.size(), context.communicator())) {
     DenseOperator<Scalar, Space> a(context, rows, matrix, storage);
@@ -230,9 +229,20 @@ TYPED_TEST(DenseOperatorIn, TakesLargeMatricesInParts) {
 
 TYPED_TEST(DenseOperatorIn, FindsAPrescribedSpectrum) {
   if constexpr (!std::is_void_v<TypeParam>) {
-    expect_spectrum<double, RowMajor, TypeParam>(DenseStorage::full);
-    expect_spectrum<double, ColumnMajor, TypeParam>(DenseStorage::packed);
-    expect_spectrum<Complex<double>, RowMajor, TypeParam>(DenseStorage::full);
+    const auto values = sorted(levels(240));
+    const PrescribedMatrix<double> real(values);
+    const PrescribedMatrix<Complex<double>> complex(values);
+    expect_spectrum<double, RowMajor, TypeParam>(DenseStorage::full, real, values);
+    expect_spectrum<double, ColumnMajor, TypeParam>(DenseStorage::packed, real, values);
+    expect_spectrum<Complex<double>, RowMajor, TypeParam>(DenseStorage::full, complex, values);
+  }
+}
+
+// Levels of 9 copies and more at one end.
+TYPED_TEST(DenseOperatorIn, FindsAllCopiesOfSpinsThatAreAllCoupled) {
+  if constexpr (!std::is_void_v<TypeParam>) {
+    const HaldaneShastry ring(8);
+    expect_spectrum<double, RowMajor, TypeParam>(DenseStorage::packed, ring.matrix(), ring.eigenvalues());
   }
 }
 
