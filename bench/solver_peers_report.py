@@ -1,5 +1,6 @@
 """What bench/solver_peers.py shows of its table: a picture, and Markdown."""
 import csv
+import textwrap
 
 
 def read_csv(path):
@@ -51,7 +52,7 @@ def draw(comments, rows, picture):
     axis.tick_params(length=0)
     handles = [plt.Line2D([], [], color=c, marker=marker, ls="", label=name) for name, (c, marker) in look.items()]
     figure.legend(handles=handles, ncols=len(look), loc="upper center", frameon=False, fontsize=9)
-    figure.text(0.995, 0.005, comments[0][:150], ha="right", va="bottom", fontsize=6.5, color="#718096")
+    figure.text(0.995, 0.005, textwrap.fill(comments[0], 120), ha="right", va="bottom", fontsize=6.5, color="#718096")
     figure.tight_layout(rect=(0, 0.02, 1, 0.95))
     figure.savefig(picture, dpi=110)
 

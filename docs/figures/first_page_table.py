@@ -100,9 +100,9 @@ def device_kernel(what, product):
 def rows():
     return [
         eigenvalues("8 lowest energies, 20 spins", "ring of 20 spins"),
-        eigenvalues("8 lowest values, 60³ grid", "laplacian 60^3"),
+        eigenvalues("8 lowest, 60³ grid", "laplacian 60^3"),
         device_eigenvalues("8 lowest energies, 24 spins", "heisenberg ring 24"),
-        device_eigenvalues("8 lowest values, 100³ grid", "laplacian 100^3"),
+        device_eigenvalues("8 lowest, 100³ grid", "laplacian 100^3"),
         orthogonalisation(),
         host_kernel("Inner product, 1 to 32 columns", "tsmttsm"),
         host_kernel("Update, 1 to 32 columns", "tsmm"),
