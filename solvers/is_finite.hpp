@@ -16,7 +16,7 @@ bool is_finite(Scalar value) {
   }
 }
 
-/// Without a branch for every number, so that processors look at several at once.
+/// Whether all numbers are finite. The loop has no branch for a number, so that processors look at several at once.
 template <class Scalar>
 bool all_finite(const Scalar* values, std::int64_t count) {
   using Real = typename ScalarTraits<Scalar>::Real;

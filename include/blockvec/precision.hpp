@@ -23,7 +23,7 @@ using InSingle = BlockVector<SingleOf<typename Vector::Scalar>, typename Vector:
 template <class From, class To, class Layout, class Space>
 void convert(const BlockVector<From, Layout, Space>& v, const BlockVector<To, Layout, Space>& w);
 
-/// Of one precision: copy().
+/// Both are of one precision: this is copy().
 template <class Scalar, class Layout, class Space>
 void convert(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w) {
   copy(v, w);

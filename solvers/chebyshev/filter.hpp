@@ -11,7 +11,7 @@
 
 namespace blockvec::solvers {
 
-/// Of a recurrence to which nothing is added.
+/// Adds nothing to the terms of a recurrence.
 struct NoSource {
   template <class Real, class Vector>
   void operator()(int, Real, const Vector&) const {}

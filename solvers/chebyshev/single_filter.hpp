@@ -34,7 +34,7 @@ class SingleFilter {
   /// Degrees that are multiples of this cost the least.
   static constexpr int unit = 4;
 
-  /// For blocks of up to `width` columns.
+  /// Holds memory for blocks of up to `width` columns.
   SingleFilter(AnyOperator<Single> a, std::int64_t width)
       : a_(std::move(a)),
         y_(a_.context(), a_.rows(), width, "Chebyshev terms in single precision"),
@@ -87,7 +87,7 @@ class SingleFilter {
   }
 
  private:
-  /// Of a column, for T_k of its degree k.
+  /// How T_k, k being its degree, changes a column.
   struct Growth {
     Real own;    // T_k(t(value)) / T_k(t(lowest))
     Real least;  // 1 / T_k(t(lowest))
@@ -130,7 +130,7 @@ class SingleFilter {
     return growth;
   }
 
-  /// From Y_k for the degrees k to Y_2k.
+  /// Turns Y_k for the degrees k into Y_2k.
   void twice(Real sign, const DampedInterval<Real>& interval, std::vector<int>& degrees, std::vector<Growth>& growth) {
     const auto width = std::ssize(degrees);
     const Single y = part(y_, width), image = part(other_, width);

@@ -16,7 +16,7 @@
 namespace blockvec::solvers {
 namespace {
 
-/// Of rows that pass through the host's memory together.
+/// The bytes of the rows that pass through the host's memory together.
 constexpr std::int64_t bytes_together = std::int64_t{1} << 26;
 
 /// Pinned memory included.
@@ -177,12 +177,12 @@ DenseRows<Scalar, Space> DenseRows<Scalar, Space>::read(const Context& context, 
   }
   result.own = packed ? Block::allocate_packed(local_rows) : Block::allocate(local_rows, local_rows);
   result.ghost = Block::allocate(local_rows, others);
-  if (is_host_space<Space> && !packed) {
-    if constexpr (is_host_space<Space>) {
+  if constexpr (is_host_space<Space>) {
+    if (!packed) {
       const RowBatch<Scalar, Space> all{local_rows, result.own, result.ghost};
       all.fill(rows, source, packed, context.threads(), 0, local_rows);
+      return result;
     }
-    return result;
   }
   // The next rows are filled while the last ones travel.
   using Where = StagingSpaceOf<Space>;

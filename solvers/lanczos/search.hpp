@@ -48,7 +48,7 @@ class LanczosSearch {
   LanczosSearch(const LanczosSearch&) = delete;
   LanczosSearch& operator=(const LanczosSearch&) = delete;
 
-  /// Of A, so that its lower end is the wanted one.
+  /// The sign of A with which the lower end is the wanted one.
   static Real sign_of(const LanczosOptions& options) { return options.which == Which::smallest ? Real(1) : Real(-1); }
 
   /// All that the search goes on from before a block, for an archive (state_archive.hpp).

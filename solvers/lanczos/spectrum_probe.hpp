@@ -131,7 +131,7 @@ class SpectrumProbe {
     update(Scalar(-1), deflation_, coefficients_, Scalar(1), x);
   }
 
-  /// Of the vector that is to be the next current one; its image is kept.
+  /// The length of the vector that is to be the next current one; its image is kept.
   Real norm(const Vector& x) {
     if (apply_b_) {
       apply_b_(x, image_);

@@ -99,7 +99,7 @@ struct JacobiDavidson {
   static std::string describe(const Options& options) { return "block " + std::to_string(options.block); }
 };
 
-/// At an end of the spectrum, of pairs: has restarts in place of iterations.
+/// Lanczos at an end of the spectrum, for pairs. It has restarts in place of iterations.
 struct Lanczos {
   using Options = LanczosOptions;
   static constexpr const char* name = "block_lanczos";

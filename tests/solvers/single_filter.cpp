@@ -67,7 +67,7 @@ TEST_F(SingleFilterOnGrid, IsTheScaledPolynomialOfEachColumn) {
   }
 }
 
-/// With matrices in both precisions: as accurate as without, and few more columns.
+/// Filters in single precision give the same accuracy, with few more columns.
 template <template <class, class> class Matrix, class Scalar, class Layout, class Space>
 void expect_as_good(const RowSource<Scalar>& source, ChebyshevOptions options, const std::vector<double>& exact) {
   using Vector = BlockVector<Scalar, Layout, Space>;
@@ -150,7 +150,7 @@ TEST(SingleFilterOfPairs, FindsWhatDoubleFinds) {
   }
 }
 
-// Of more than one column at a time it makes what another matrix makes.
+// The operator multiplies several columns at a time by another matrix than one column.
 TEST_F(SingleFilterOnGrid, IsLeftWhereResidualsDoNotFall) {
   auto right = in_single(grid_), wrong = in_single(Diagonal(exact_));
   using Narrow = InSingle<Host>;

@@ -24,7 +24,7 @@ using dispatch::hemm_lines;
 using dispatch::hemm_panel;
 using dispatch::HemmUnits;
 inline constexpr int hemm_warp_numbers = hemm_panel / dispatch::computing_warps;
-/// Of the loading warpgroup, half loads and half adds.
+/// Half of the loading warpgroup loads, the other half adds.
 inline constexpr int hemm_loaders = loading_threads / 2;
 inline constexpr int hemm_adders = loading_threads - hemm_loaders;
 
@@ -176,7 +176,7 @@ __device__ inline void add_strips(const HemmExchange<columns>& exchange, double*
   }
 }
 
-/// Of a warp: S X for a strip.
+/// A warp computes S X for a strip.
 template <class Real, int tiles_n>
 __device__ inline void multiply_lines(double (&strip)[tiles_n][4], const HemmPart<Real>& part,
                                       const unsigned char* mine, const double (*right)[tiles_n][4], int lane) {
@@ -197,7 +197,7 @@ __device__ inline void multiply_lines(double (&strip)[tiles_n][4], const HemmPar
   }
 }
 
-/// Of a warp: adds S^H X of a strip.
+/// A warp adds S^H X of a strip.
 template <class Real, int tiles_n>
 __device__ inline void multiply_numbers(double (*sums)[tiles_n][4], const HemmPart<Real>& part,
                                         const unsigned char* mine, const double* x, int lane) {
@@ -243,7 +243,7 @@ __device__ inline void store_panel(double* to, double (*sums)[tiles_n][4], int l
   }
 }
 
-/// Of a warp: writes S X for a strip.
+/// A warp writes S X for a strip.
 template <int tiles_n>
 __device__ inline void store_strip(double* to, const double (&strip)[tiles_n][4], int lane) {
 #pragma unroll
