@@ -1,6 +1,7 @@
 // Measures configurations of the products on this device and writes rows of its table (src/tuning).
 //   cuda_autotune out=FILE products=tsmttsm,gram,tsmm,update,tsmm_inplace types=D widths=1-64 k=0 bytes=1073741824
 //   cuda_autotune out=FILE shapes=64x8,128x8,... layout=column
+//   cuda_autotune out=FILE products=gemm,hemm types=D,Z widths=1-16 k=16384 bytes=4294967296
 // All candidates are measured that the model expects to take at most `bound` times as long as its own choice, and no
 // more than `most` of them, evenly; the best ones again, fewer and fewer, at last in turns with what a call chooses
 // today. The table says whether the best one is faster or the same against the noise of these repeated runs: the spread
@@ -11,6 +12,9 @@
 // one is begun after `seconds`. rest=3: the card rests three times as long as it worked, so that its power does not
 // limit its clock. load=0.5: the few best ones by the model under unbroken load, so many seconds at a time: there the
 // card's power limits its clock, and fewer instructions a byte are faster.
+// gemm, and hemm of a lower triangle: a k x k matrix A of this layout, or one of so many bytes, times k x n block
+// vectors X, by rows. Their rows have m = k. All of src/dispatch/cuda/dense_candidates.hpp is measured beside the
+// model's choice, without a bound; these rows say whether the model should change, as no table serves these products.
 #include <blockvec/kernels/cuda.hpp>
 #include <blockvec/kernels/tall_skinny.hpp>
 #include <chrono>
@@ -23,10 +27,11 @@
 #include "bench/cuda_report.hpp"
 #include "bench/cuda_roofs.hpp"
 #include "bench/cuda_support.hpp"
-#include "src/dispatch/cuda/launch.hpp"
-#include "src/dispatch/cuda/model.hpp"
 #include "src/dispatch/cuda/calls.hpp"
 #include "src/dispatch/cuda/configuration.hpp"
+#include "src/dispatch/cuda/dense_candidates.hpp"
+#include "src/dispatch/cuda/launch.hpp"
+#include "src/dispatch/cuda/model.hpp"
 
 namespace {
 
@@ -65,6 +70,29 @@ template <class T>
 struct Operands {
   Matrix<T> a, b, c;
 };
+
+bool is_dense(const std::string& product) { return product == "gemm" || product == "hemm"; }
+
+/// A configuration's kernel and parameters, as rows have them.
+template <class Configuration>
+std::string kernel_of(const Configuration& c) {
+  return dispatch::name_of(c->kernel);
+}
+template <class Configuration>
+std::string words_of(const Configuration& c) {
+  return dispatch::words(c);
+}
+std::string kernel_of(const dispatch::GemmConfiguration& c) { return c.by_rows ? "gemm_rows" : "gemm_columns"; }
+std::string kernel_of(const dispatch::HemmConfiguration&) { return "hemm"; }
+template <class Configuration>
+std::string dense_words(const Configuration& c) {
+  return "columns " + std::to_string(c.columns()) + " blocks " + std::to_string(c.blocks) + " stages " +
+         std::to_string(c.stages);
+}
+std::string words_of(const dispatch::GemmConfiguration& c) { return dense_words(c); }
+std::string words_of(const dispatch::HemmConfiguration& c) {
+  return dense_words(c) + " exchanges " + std::to_string(c.exchanges);
+}
 
 class Autotune {
  public:
@@ -129,6 +157,12 @@ class Autotune {
             {static_cast<T*>(small_.data), s.m, s.n, rows ? s.n : s.m, layout}};
   }
 
+  template <class Real>
+  void fill_large() {
+    fill_random(static_cast<Real*>(first_.data), first_.bytes / sizeof(Real), 1, stream_);
+    fill_random(static_cast<Real*>(second_.data), second_.bytes / sizeof(Real), 2, stream_);
+  }
+
   // Products in place neither grow nor vanish for long.
   template <class T>
   void fill_small(Shape s) {
@@ -144,13 +178,13 @@ class Autotune {
 
   template <class T>
   void tune(const std::string& product, char type, Shape s) {
+    if (is_dense(product)) return tune_dense<T>(product, type, s.n);
     using Real = decltype(std::real(T{}));
     const Operands<T> x = operands<T>(product, s, 0);
     const Matrix<const T> a = x.a;
     const Matrix<const T> b = x.b;
     const CudaExecution execution{stream_, {static_cast<std::byte*>(workspace_.data), workspace_.bytes}};
-    fill_random(static_cast<Real*>(first_.data), first_.bytes / sizeof(Real), 1, stream_);
-    fill_random(static_cast<Real*>(second_.data), second_.bytes / sizeof(Real), 2, stream_);
+    fill_large<Real>();
     fill_small<T>(s);
     if (product == "tsmttsm" || product == "gram") {
       const double useful = tsmttsm_bytes<T>(a.rows, s.m, s.n, product == "gram");
@@ -169,6 +203,56 @@ class Autotune {
             cuda::launch_tsmm<T>({{T(1), nullptr}, {beta, nullptr}, y.a, y.c, y.b, Triangle::general}, c, execution);
           });
     }
+  }
+
+  /// Products of a dense matrix; X and Y stand in the second buffer, one behind the other.
+  template <class T>
+  void tune_dense(const std::string& product, char type, std::int64_t b) {
+    const bool rows = settings_.at("layout") == "row", hermitian = product == "hemm";
+    const auto most = static_cast<std::int64_t>(std::sqrt(static_cast<double>(bytes_ / sizeof(T))));
+    const std::int64_t n = k_ != 0 ? k_ : most / 128 * 128;
+    const int columns = static_cast<int>(dispatch::parts<T> * b);
+    if (columns > (hermitian ? dispatch::hemm_columns : dispatch::gemm_columns)) return;  // several products
+    if (n > most) throw std::runtime_error(product + " with k = " + std::to_string(n) + " needs more bytes");
+    const std::size_t bytes = static_cast<std::size_t>(n * n) * sizeof(T);
+    const CudaExecution execution{stream_, {static_cast<std::byte*>(workspace_.data), workspace_.bytes}};
+    fill_large<decltype(std::real(T{}))>();
+    T* const x = static_cast<T*>(second_.data);
+    const Matrix<const T> of_x{x, n, b, b};
+    const Matrix<T> of_y{x + n * b, n, b, b};
+    const auto matrix = [&](int turn) {
+      return Matrix<const T>{place<T>(first_, bytes, turn), n, n, n, rows ? Layout::row_major : Layout::column_major};
+    };
+    const dispatch::DenseLines lines{n, dispatch::parts<T> * n, dispatch::real_bytes<T>};
+    const std::string head = head_of(product, type, {n, b}, std::to_string(n) + '-' + std::to_string(n), "tight");
+    if (hermitian) {
+      tune_candidates(head, dispatch::hemm_candidates(device_, lines, dispatch::parts<T>, rows, columns),
+                      hemm_bytes<T>(n, b), [&](const dispatch::HemmConfiguration& c, int turn) {
+                        const cuda::HemmCall<T> call{T(1), T(0), n, matrix(turn), of_x, of_y, Triangle::lower, false};
+                        cuda::launch_hemm<T>(call, c, execution);
+                      });
+    } else {
+      tune_candidates(head, dispatch::gemm_candidates(device_, lines, rows, columns), gemm_bytes<T>(n, n, b),
+                      [&](const dispatch::GemmConfiguration& c, int turn) {
+                        const cuda::GemmCall<T> call{T(1), T(0), matrix(turn), of_x, of_y, false, false};
+                        cuda::launch_gemm<T>(call, c, execution);
+                      });
+    }
+  }
+
+  /// Measures all candidates, of which a call takes the first.
+  template <class Configuration, class Launch>
+  void tune_candidates(const std::string& head, const std::vector<Configuration>& candidates, double useful,
+                       Launch&& launch) {
+    if (report_.has(head)) return;
+    std::vector<Entry<Configuration>> entries;
+    for (std::size_t i = 1; i < candidates.size(); ++i) {
+      if (candidates[i].workspace_bytes() <= workspace_.bytes) entries.push_back({candidates[i], 0, 0});
+    }
+    keep_best(entries, 12, 1, 1, launch);
+    keep_best(entries, 4, 0, 3, launch);
+    entries.insert(entries.begin(), {candidates.front(), 0, 0});
+    report_findings(head, entries, {}, useful, launch);
   }
 
   template <class Configuration>
@@ -197,16 +281,13 @@ class Autotune {
   template <class Problem, class Launch>
   void tune_problem(const std::string& product, char type, Shape s, const Problem& problem, double useful,
                     Launch&& launch) {
-    char head[160];
-    std::snprintf(head, sizeof head, "%s,%d.%d,%d,%s,%c,%s,%lld,%s,%lld-%s,%s", device_.name.c_str(),
-                  device_.capability / 10, device_.capability % 10, device_.multiprocessors, product.c_str(), type,
-                  settings_.at("layout").c_str(), static_cast<long long>(s.m),
-                  s.m == s.n ? "m" : std::to_string(s.n).c_str(),
-                  static_cast<long long>(small_operands_ ? problem.k / 3 : problem.k / 8),
-                  !small_operands_ ? "*" : std::to_string(3 * problem.k).c_str(),
-                  settings_.at("layout") == "column" ? "*"
-                  : settings_.at("ld") == "0"        ? "tight"
-                                                     : settings_.at("ld").c_str());
+    const std::string head =
+        head_of(product, type, s,
+                small_operands_ ? std::to_string(problem.k / 3) + '-' + std::to_string(3 * problem.k)
+                                : std::to_string(problem.k / 8) + "-*",
+                settings_.at("layout") == "column" ? "*"
+                : settings_.at("ld") == "0"        ? "tight"
+                                                   : settings_.at("ld"));
     if (report_.has(head)) return;
     const auto today = dispatch::choose(device_, problem);
     using Configuration = decltype(today.configuration);
@@ -229,28 +310,42 @@ class Autotune {
       keep_best(entries, 4, 0, 3, launch);
     }
     // Ahead of them what calls choose today, and what they would without the table.
-    const bool by_row = !today.row.empty();
-    if (by_row) {
+    if (!today.row.empty()) {
       const auto usual = dispatch::candidates(device_, problem);
       entries.insert(entries.begin(), {dispatch::cheapest(device_, problem, usual).configuration, 0, 0});
     }
     entries.insert(entries.begin(), {today.configuration, 0, 0});
+    report_findings(head, entries, std::string(today.row), useful, launch);
+  }
 
-    // The last ones, in turns.
+  /// A row's key.
+  std::string head_of(const std::string& product, char type, Shape s, const std::string& ks,
+                      const std::string& ld) const {
+    const std::string device = device_.name + ',' + std::to_string(device_.capability / 10) + '.' +
+                               std::to_string(device_.capability % 10) + ',' + std::to_string(device_.multiprocessors);
+    const std::string n = s.m == s.n ? "m" : std::to_string(s.n);
+    return device + ',' + product + ',' + type + ',' + settings_.at("layout") + ',' + std::to_string(s.m) + ',' + n +
+           ',' + ks + ',' + ld;
+  }
+
+  /// Measures the last ones, in turns, and adds their rows: first what calls choose, then, if that is the `row` of a
+  /// table, what they would without it.
+  template <class Configuration, class Launch>
+  void report_findings(const std::string& head, const std::vector<Entry<Configuration>>& entries,
+                       const std::string& row, double useful, Launch&& launch) {
     const int rounds = load_ > 0 ? 3 : std::stoi(settings_.at("rounds")) / 3 * 3;
     std::vector<std::vector<double>> seconds(entries.size());
     for (int round = 0; round < rounds; ++round) {
       for (std::size_t i = 0; i < entries.size(); ++i)
         seconds[i].push_back(time(entries[i].configuration, 0, 1, launch));
     }
-    for (const Finding& x : findings(seconds, by_row)) {
+    for (const Finding& x : findings(seconds, !row.empty())) {
       const Configuration& c = entries[x.entry].configuration;
-      report_.add(head, "%s,%s,%.0f,%.0f,%.4f,%s,%s,%s", dispatch::name_of(c->kernel).c_str(),
-                  dispatch::words(c).c_str(), useful / median(seconds[x.entry]) * 1e-9,
-                  useful / median(seconds[x.reference]) * 1e-9, x.comparison.noise, name_of(x.comparison.verdict),
-                  date().c_str(), settings_.at("commit").c_str());
+      report_.add(head, "%s,%s,%.0f,%.0f,%.4f,%s,%s,%s", kernel_of(c).c_str(), words_of(c).c_str(),
+                  useful / median(seconds[x.entry]) * 1e-9, useful / median(seconds[x.reference]) * 1e-9,
+                  x.comparison.noise, name_of(x.comparison.verdict), date().c_str(), settings_.at("commit").c_str());
       if (x.comparison.verdict == Verdict::slower)
-        std::printf("%s is slower than the model's choice: to be replaced\n", std::string(today.row).c_str());
+        std::printf("%s is slower than the model's choice: to be replaced\n", row.c_str());
     }
   }
 

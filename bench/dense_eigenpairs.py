@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """The lowest eigenpairs of a dense symmetric matrix on a GPU: eigensolve beside cuSOLVER, CuPy and LAPACK.
 
-    bench/dense_eigenpairs.py --program build/release/examples/eigensolve --rows 10000 24000 --commit ... > table.csv
-    bench/dense_eigenpairs.py --program build/release/examples/eigensolve --rows 40000 --no-header >> table.csv
+    bench/dense_eigenpairs.py --program build/release/examples/eigensolve --rows 10000 40000 --commit ... > table.csv
+    bench/dense_eigenpairs.py --program ... --rows --spins 13 15 --no-header >> table.csv
 
-The matrix is a random one, (G + G^T) / 2, and comes from a file of NumPy's. cuSOLVER's syevd, by torch.linalg.eigh, and
-LAPACK's, on the processor for up to --host-rows rows, compute all pairs; cuSOLVER's syevdx and CuPy's eigsh only those
-that are wanted. Peers are timed without their first call where one is short. seconds: of the solver; eigensolve takes
-the rest of its program_seconds to read the matrix from the file, to check it and to start. memory_gb: the most in use
-on the device, A included. residual: the largest ||A x - theta x||. error: the largest distance from the values of
-cuSOLVER's syevd, or of its syevdx where the device has no memory for that. Needs torch and a GPU; CuPy if there is one.
+The matrix comes from a file of NumPy's, and all its eigenvalues are known: those of a semicircle with two levels of 2
+and 3 copies among the lowest 40, for each of --rows; and those of a Haldane-Shastry ring of so many spins, which has
+2^spins rows and large levels. bench/dense_spectrum.py turns them into dense matrices. cuSOLVER's syevd, by
+torch.linalg.eigh, and LAPACK's, on the processor for up to --host-rows rows, compute all pairs; cuSOLVER's syevdx and
+CuPy's eigsh only those that are wanted. Peers are timed without their first call where one is short. seconds: of the
+solver; eigensolve takes the rest of its program_seconds to read the matrix from the file, to check it and to start.
+memory_gb: the most in use on the device, A included. residual: the largest ||A x - theta x||, over ||A||. error: the
+largest distance of a value found from a known one, over ||A||. missed: known values among the wanted ones, copies
+counted, that have no partner among those found within 1e-7 ||A||. Needs torch and a GPU; CuPy if there is one.
 """
 import argparse
 import csv
@@ -22,8 +25,11 @@ import tempfile
 import threading
 import time
 
-import numpy
+import numpy as np
 import torch
+
+from dense_spectrum import haldane_shastry, semicircle, write_matrix
+from peer_answers import count_missed
 
 try:
     import cupy
@@ -31,9 +37,11 @@ try:
 except ImportError:
     cupy = None
 
-COLUMNS = "rows,wanted,library,method,setting,seconds,program_seconds,memory_gb,applications,residual,error".split(",")
+COLUMNS = ["spectrum", "rows", "wanted", "library", "method", "setting", "seconds", "program_seconds", "memory_gb"]
+COLUMNS += ["applications", "residual", "error", "missed"]
 LONG = 5  # seconds
-TOLERANCE = 1e-8  # of CuPy's residuals, times the norm
+TOLERANCE = 1e-8  # of CuPy's residuals, over ||A||
+PARTNERS = 1e-7  # differ by at most so much, over ||A||
 
 
 class Memory:
@@ -109,10 +117,9 @@ class Syevdx:
         return values[:wanted], matrix[:wanted].T  # column-major
 
 
-def of_cupy(basis):
+def of_cupy(basis, norm):
     def solve(a, wanted):
-        limit = TOLERANCE * (2 * len(a)) ** 0.5  # the norm of such a random matrix
-        values, vectors = eigsh(cupy.from_dlpack(a), k=wanted, which="SA", ncv=basis, tol=limit)
+        values, vectors = eigsh(cupy.from_dlpack(a), k=wanted, which="SA", ncv=basis, tol=TOLERANCE * norm)
         order = cupy.argsort(values)
         return torch.from_dlpack(values[order]), torch.from_dlpack(vectors[:, order])
     return solve
@@ -130,80 +137,84 @@ def timed(solve, a, wanted):
     return pairs, seconds
 
 
-def of_peer(solve, a, wanted, before):
-    """A row's columns, and the eigenvalues; None where it fails, as where the device has no memory for it."""
+class Answers:
+    """The rows of one matrix's table: what each solver found, beside the known values."""
+
+    def __init__(self, table, spectrum, values, wanted):
+        self.table, self.values, self.wanted = table, values, wanted
+        self.norm = np.max(np.abs(values))
+        self.about = {"spectrum": spectrum, "rows": len(values), "wanted": wanted}
+
+    def write(self, library, method, setting, columns, found, residual):
+        """`residual` is the largest one; without `found` values the solver failed."""
+        row = self.about | {"library": library, "method": method, "setting": setting} | columns
+        if found is not None:
+            distances = np.abs(self.values[:, None] - np.asarray(found)).min(axis=0)
+            row["residual"] = f"{residual / self.norm:.1e}"
+            row["error"] = f"{distances.max() / self.norm:.1e}"
+            row["missed"] = count_missed(found, self.values[: self.wanted], PARTNERS * self.norm)
+        self.table.writerow(row)
+        sys.stdout.flush()
+
+
+def add_peer(answers, library, method, solve, a, before, setting=""):
+    """Adds a peer's row, which says so where it fails, as where the device has no memory for it."""
     free_pools()
     try:
         with Memory(before) as memory:
-            (values, vectors), seconds = timed(solve, a, wanted)
+            (values, vectors), seconds = timed(solve, a, answers.wanted)
         residual = torch.linalg.vector_norm(a @ vectors - vectors * values, dim=0).max().item()
     except (RuntimeError, MemoryError) as problem:
         print(problem, file=sys.stderr)
-        return {"setting": "failed"}, None
-    columns = {"seconds": f"{seconds:.3f}", "residual": f"{residual:.1e}"}
+        return answers.write(library, method, "failed", {}, None, None)
+    columns = {"seconds": f"{seconds:.3f}"}
     if a.is_cuda:
         columns["memory_gb"] = f"{memory.most / 1e9:.1f}"
-    return columns, values.cpu().numpy()
+    answers.write(library, method, setting, columns, values.tolist(), residual)
 
 
-def of_eigensolve(program, path, wanted, method, options, folder):
-    answer = os.path.join(folder, "answer.json")
-    command = [program, "--matrix", path, "--device", "gpu", "--method", method, "--nev", str(wanted), *options,
-               "--quiet", "--json", answer]
+def add_eigensolve(answers, program, path, method, setting):
+    answer = path + ".json"
+    command = [program, "--matrix", path, "--device", "gpu", "--method", method, "--nev", str(answers.wanted)]
+    command += [*("--" + setting.replace(", ", " --")).split(), "--quiet", "--json", answer]
     begin = time.perf_counter()
     with Memory(Memory.in_use()) as memory:
         subprocess.run(command, check=True)
     seconds = time.perf_counter() - begin
     with open(answer) as file:
         found = json.load(file)
-    return {
+    columns = {
         "seconds": f"{found['seconds']:.3f}", "program_seconds": f"{seconds:.1f}",
-        "memory_gb": f"{memory.most / 1e9:.1f}", "applications": found["applications"],
-        "residual": f"{max(found['residual_norms']):.1e}"
-    }, found["eigenvalues"]
+        "memory_gb": f"{memory.most / 1e9:.1f}", "applications": found["applications"]
+    }
+    answers.write("BlockVec", method, setting, columns, found["eigenvalues"], max(found["residual_norms"]))
 
 
-def compare(table, rows, arguments, before):
-    torch.manual_seed(1)
-    a = torch.randn(rows, rows, dtype=torch.float64, device="cuda")
-    a = (a + a.T) / 2
-    wanted, exact = arguments.wanted, None
-
-    def write(library, method, columns, values):
-        if exact is not None and values is not None:
-            columns["error"] = f"{max(abs(x - y) for x, y in zip(values, exact)):.1e}"
-        table.writerow({"rows": rows, "wanted": wanted, "library": library, "method": method} | columns)
-        sys.stdout.flush()
-
-    columns, exact = of_peer(syevd, a, wanted, before)
-    write("cuSOLVER", "syevd", columns, None)
-    columns, values = of_peer(Syevdx(), a, wanted, before)
-    write("cuSOLVER", "syevdx", columns, values)
-    exact = values if exact is None else exact
-    for basis in (2 * wanted, 4 * wanted) if cupy else ():
-        columns, values = of_peer(of_cupy(basis), a, wanted, before)
-        write("CuPy", "eigsh", {"setting": f"ncv {basis}, tol {TOLERANCE:.0e}"} | columns, values)
-    on_host = a.cpu()
-    del a
-    free_pools()
-    if rows <= arguments.host_rows:
-        columns, values = of_peer(syevd, on_host, wanted, before)
-        write("LAPACK", "syevd", {"setting": f"{torch.get_num_threads()} threads"} | columns, values)
+def compare(answers, arguments, before):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "a.npy")
-        numpy.save(path, on_host.numpy())
-        del on_host
+        write_matrix(path, answers.values)
+        on_host = torch.from_numpy(np.load(path, mmap_mode="c"))
+        a = on_host.cuda()
+        add_peer(answers, "cuSOLVER", "syevd", syevd, a, before)
+        add_peer(answers, "cuSOLVER", "syevdx", Syevdx(), a, before)
+        for basis in (2 * answers.wanted, 4 * answers.wanted) if cupy else ():
+            setting = f"ncv {basis}, tol {TOLERANCE:.0e}"
+            add_peer(answers, "CuPy", "eigsh", of_cupy(basis, answers.norm), a, before, setting)
+        del a
+        free_pools()
+        if len(on_host) <= arguments.host_rows:
+            add_peer(answers, "LAPACK", "syevd", syevd, on_host, before, f"{torch.get_num_threads()} threads")
         for method in ("lanczos", "chebyshev"):
-            for setting in ("tol 1e-8", "tol 1e-10", "tol 1e-8 packed"):
-                options = ("--" + setting.replace(" packed", " --packed")).split()
-                columns, values = of_eigensolve(arguments.program, path, wanted, method, options, folder)
-                write("BlockVec", method, {"setting": setting} | columns, values)
+            for setting in ("tol 1e-8", "tol 1e-10", "tol 1e-8, packed"):
+                add_eigensolve(answers, arguments.program, path, method, setting)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True)
-    parser.add_argument("--rows", type=int, nargs="+", default=[10000, 24000])
+    parser.add_argument("--rows", type=int, nargs="*", default=[10000, 40000], help="of matrices with a semicircle")
+    parser.add_argument("--spins", type=int, nargs="*", default=[], help="of Haldane-Shastry rings")
     parser.add_argument("--wanted", type=int, default=40)
     parser.add_argument("--host-rows", type=int, default=10000, help="the most rows that LAPACK gets")
     parser.add_argument("--no-header", action="store_true", help="the table has begun")
@@ -216,8 +227,10 @@ def main():
               f"CuPy {cupy.__version__ if cupy else 'not there'}, commit {arguments.commit}")
         table.writeheader()
     before = Memory.in_use()
-    for rows in arguments.rows:
-        compare(table, rows, arguments, before)
+    spectra = [("semicircle", semicircle(rows)) for rows in arguments.rows]
+    spectra += [("haldane-shastry", haldane_shastry(spins)) for spins in arguments.spins]
+    for name, values in spectra:
+        compare(Answers(table, name, values, arguments.wanted), arguments, before)
 
 
 if __name__ == "__main__":

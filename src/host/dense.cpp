@@ -14,6 +14,7 @@
 namespace blockvec::kernels {
 namespace {
 
+using dispatch::operand;
 using reference::conjugate;
 using reference::entry;
 
@@ -81,10 +82,9 @@ void blas_gemm(bool transposed, bool adjoint, T alpha, const Matrix<const T>& a,
 template <class T>
 void run_gemm(bool transposed, bool adjoint, T alpha, const Matrix<const T>& a, const Matrix<const T>& x, T beta,
               const Matrix<T>& y) {
-  const dispatch::Operand operands[] = {dispatch::operand("A", a), dispatch::operand("X", x),
-                                        dispatch::operand("Y", y)};
-  dispatch::check_gemm(operands[0], transposed, operands[1], operands[2]);
-  for (const auto& of : operands) dispatch::check_blas_extents("gemm", of);
+  const dispatch::Operand of_a = operand("A", a), of_x = operand("X", x), of_y = operand("Y", y);
+  dispatch::check_gemm(of_a, transposed, of_x, of_y);
+  dispatch::check_blas_extents("gemm", {of_a, of_x, of_y});
   if (y.rows == 0 || y.columns == 0) return;
   if (alpha == T(0) || x.rows == 0) return scale(beta, y);
   // The adjoint of a matrix that the BLAS must not transpose: its conjugate.
@@ -126,12 +126,11 @@ void gemm(Op op, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_ide
 }
 
 template <class T>
-void hemm(Triangle triangle, T alpha, std::type_identity_t<Matrix<const T>> a,
-          std::type_identity_t<Matrix<const T>> x, T beta, Matrix<T> y) {
-  const dispatch::Operand operands[] = {dispatch::operand("A", a), dispatch::operand("X", x),
-                                        dispatch::operand("Y", y)};
-  dispatch::check_hemm(operands[0], triangle, operands[1], operands[2]);
-  for (const auto& of : operands) dispatch::check_blas_extents("hemm", of);
+void hemm(Triangle triangle, T alpha, std::type_identity_t<Matrix<const T>> a, std::type_identity_t<Matrix<const T>> x,
+          T beta, Matrix<T> y) {
+  const dispatch::Operand of_a = operand("A", a), of_x = operand("X", x), of_y = operand("Y", y);
+  dispatch::check_hemm(of_a, triangle, of_x, of_y);
+  dispatch::check_blas_extents("hemm", {of_a, of_x, of_y});
   if (y.rows == 0 || y.columns == 0) return;
   if (alpha == T(0)) return scale(beta, y);
   const bool rows = a.layout == Layout::row_major;
@@ -139,9 +138,8 @@ void hemm(Triangle triangle, T alpha, std::type_identity_t<Matrix<const T>> a,
   // The BLAS takes A for its conjugate where A is row-major, and multiplies by the conjugate where Y is.
   const bool conjugated = rows != (y.layout == Layout::row_major && y.columns > 1);
   if (real_parts<T> == 2 && conjugated) {
-    return multiply_conjugated(alpha, x, beta, y, [&](T by, const Matrix<const T>& of, T and_by) {
-      blas_hemm(uplo, by, a, of, and_by, y);
-    });
+    return multiply_conjugated(
+        alpha, x, beta, y, [&](T by, const Matrix<const T>& of, T and_by) { blas_hemm(uplo, by, a, of, and_by, y); });
   }
   blas_hemm(uplo, alpha, a, x, beta, y);
 }

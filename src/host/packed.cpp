@@ -68,7 +68,7 @@ void hemm(T alpha, std::type_identity_t<PackedHermitian<const T>> a, std::type_i
           Matrix<T> y) {
   const dispatch::Operand of_x = operand("X", x), of_y = operand("Y", y);
   dispatch::check_packed_hemm(a.n, operand("packed A", dispatch::panels("hemm", a)), of_x, of_y);
-  for (const auto& of : {of_x, of_y}) dispatch::check_blas_extents("hemm", of);
+  dispatch::check_blas_extents("hemm", {of_x, of_y});
   if (y.rows == 0 || y.columns == 0) return;
   constexpr std::int64_t together = 512;  // rows of a panel that a core's cache keeps for the second product
   T and_by = beta;                        // of Y, until all of it has been scaled

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <blockvec/kernels/error.hpp>
-#include <initializer_list>
 #include <limits>
 #include <string>
 
@@ -72,10 +71,12 @@ void check_packing(const char* operation, Triangle triangle, const Operand& a, s
   if (overlap(a, panels)) fail(operation, shape(a) + " and its packed form share memory: expected them apart");
 }
 
-void check_blas_extents(const char* product, const Operand& a) {
+void check_blas_extents(const char* product, std::initializer_list<Operand> operands) {
   constexpr std::int64_t limit = std::numeric_limits<int>::max();
-  if (std::max({a.rows, a.columns, a.ld}) <= limit) return;
-  fail(product, shape(a) + " with leading dimension " + std::to_string(a.ld) + ": expected at most 2^31 - 1 of each");
+  for (const Operand& a : operands) {
+    if (std::max({a.rows, a.columns, a.ld}) <= limit) continue;
+    fail(product, shape(a) + " with leading dimension " + std::to_string(a.ld) + ": expected at most 2^31 - 1 of each");
+  }
 }
 
 }  // namespace blockvec::kernels::dispatch

@@ -2,6 +2,7 @@
 
 #include <blockvec/kernels/matrix.hpp>
 #include <blockvec/kernels/packed.hpp>
+#include <initializer_list>
 
 #include "src/dispatch/host/checks.hpp"
 
@@ -24,7 +25,7 @@ Matrix<T> panels(const char* operation, const PackedHermitian<T>& a) {
 void check_packed_hemm(std::int64_t n, const Operand& panels, const Operand& x, const Operand& y);
 /// A is n x n and apart from the panels; the triangle is upper or lower.
 void check_packing(const char* operation, Triangle triangle, const Operand& a, std::int64_t n, const Operand& panels);
-/// Extents and leading dimensions fit the 32-bit numbers of a BLAS.
-void check_blas_extents(const char* product, const Operand& a);
+/// Extents and leading dimensions of the operands fit the 32-bit numbers of a BLAS.
+void check_blas_extents(const char* product, std::initializer_list<Operand> operands);
 
 }  // namespace blockvec::kernels::dispatch

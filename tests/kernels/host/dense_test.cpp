@@ -69,5 +69,24 @@ TEST(DenseArguments, AreChecked) {
   }
 }
 
+// No BLAS takes more: one row, so that no memory stands behind its leading dimension.
+TEST(DenseArguments, FitABlas) {
+  double memory[3] = {};
+  constexpr std::int64_t beyond = std::int64_t{1} << 31;
+  const Matrix<double> a{memory, 1, 1, 1}, x{memory + 1, 1, 1, 1}, y{memory + 2, 1, 1, 1};
+  const auto far = [](Matrix<double> of) {
+    of.ld = beyond;
+    return of;
+  };
+  const auto rejects = [](const Matrix<double>& of_a, const Matrix<double>& of_x, const Matrix<double>& of_y) {
+    EXPECT_THROW(gemm<double>(1, of_a, of_x, 0, of_y), ShapeError);
+    EXPECT_THROW(hemm<double>(Triangle::lower, 1, of_a, of_x, 0, of_y), ShapeError);
+  };
+  rejects(far(a), x, y);
+  rejects(a, far(x), y);
+  rejects(a, x, far(y));
+  EXPECT_NO_THROW(gemm<double>(1, a, x, 0, y));
+}
+
 }  // namespace
 }  // namespace blockvec::kernels
