@@ -41,8 +41,8 @@ struct GemmLoad {
   __device__ void copy_a(const Unit& unit, unsigned char* to, int thread, int threads) const {
     copy_pieces(p.a, to, number(unit), line(unit), pieces, lines, thread, threads);
   }
-  __device__ void bulk_a(const Unit& unit, unsigned char* to, Barrier& barrier, int more, int lane) const {
-    if (lane == 0) barrier.arrive_and_expect(static_cast<unsigned>(p.stage_bytes + more));
+  __device__ void bulk_a(const Unit& unit, unsigned char* to, Barrier& barrier, int lane) const {
+    if (lane == 0) barrier.arrive_and_expect(static_cast<unsigned>(p.stage_bytes));
     if (lane >= pieces) return;
     tensor_load(to + lane * lines * line_bytes, p.a.map, static_cast<int>(number(unit)) + lane * piece<Real>,
                 static_cast<int>(line(unit)), barrier, evict_first());

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "src/cuda/dense/pieces.cuh"
+#include "src/cuda/dense/vectors.cuh"
 #include "src/cuda/ptx/mma_f64.cuh"
 
 /// Y = S X for a Hermitian S of which a triangle is read, once: every piece of it is multiplied with X's rows of its
@@ -36,10 +36,10 @@ struct HemmProduct {
   std::int64_t lines;
   int complex;  ///< 1: a scalar is two numbers; 0
   bool packed;
-  const double* right;  ///< X for S X: [16 numbers of a line][tile of 8 columns] of read_right
-  const double* left;   ///< X for S^H X: [strip][tile of 8 columns]
-  double* strip_sums;   ///< [unit][line][column]
-  double* panel_sums;   ///< [block + panel][number][column]
+  DenseX<Real> x;
+  const double* left;  ///< X for S^H X: [strip][tile of 8 columns] of read_right
+  double* strip_sums;  ///< [unit][line][column]
+  double* panel_sums;  ///< [block + panel][number][column]
   int stages, stage_bytes, packed_bytes;
   int exchanges;  ///< strips whose sums may wait for the adding warps
 };
@@ -130,10 +130,10 @@ struct HemmLoad {
                   thread, threads);
     }
   }
-  __device__ void bulk_a(const HemmPosition& unit, unsigned char* to, Barrier& barrier, int more, int lane) const {
+  __device__ void bulk_a(const HemmPosition& unit, unsigned char* to, Barrier& barrier, int lane) const {
     const bool loads = lane < pieces && is_read(unit, lane / warp_pieces);
     const int count = __popc(__ballot_sync(~0U, loads));
-    if (lane == 0) barrier.arrive_and_expect(static_cast<unsigned>(count * piece_bytes + more));
+    if (lane == 0) barrier.arrive_and_expect(static_cast<unsigned>(count * piece_bytes));
     if (!loads) return;
     tensor_load(to + lane * piece_bytes, p.a.map, static_cast<int>(number(unit)) + lane * piece<Real>,
                 static_cast<int>(line(unit)), barrier, evict_first());
@@ -173,6 +173,23 @@ __device__ inline void add_strips(const HemmExchange<columns>& exchange, double*
     }
     __syncwarp();
     if (thread % warp_size == 0) exchange.empty[at.stage].arrive();
+  }
+}
+
+/// X's rows of a warp's numbers of a panel, which are `first` and on, for S X.
+template <class Real, int tiles_n>
+__device__ inline void read_panel(double (*right)[tiles_n][4], const DenseX<Real>& x, std::int64_t first, int lane) {
+#pragma unroll
+  for (int k = 0; k < hemm_warp_numbers / 16; ++k) {
+#pragma unroll
+    for (int n = 0; n < tiles_n; ++n) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int number =
+            k / piece_tiles<Real> * piece<Real> + depth_by_lines<Real>(k % piece_tiles<Real>, lane % 4, j);
+        right[k][n][j] = x.entry(true, first + number, 8 * n + lane / 4);
+      }
+    }
   }
 }
 
@@ -299,12 +316,7 @@ __global__ void __launch_bounds__(block_threads, 1) hemm_kernel(const __grid_con
   for (int i = 0; i < units; ++i, at.advance(1, p.stages), to_add.advance(1, p.exchanges)) {
     if (position.panel != panel) {
       panel = position.panel;
-      const double* const packed = p.right + (panel * hemm_panel + warp * hemm_warp_numbers) * columns;
-#pragma unroll
-      for (int k = 0; k < tiles; ++k) {
-#pragma unroll
-        for (int n = 0; n < tiles_n; ++n) read_right(right[k][n], packed, k * tiles_n + n, lane);
-      }
+      read_panel(right, p.x, panel * hemm_panel + warp * hemm_warp_numbers, lane);
     }
     const HemmPart<Real> part(p, position, warp);
     double strip[tiles_n][4] = {};

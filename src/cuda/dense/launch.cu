@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <type_traits>
 
 #include "src/cuda/check.cuh"
 #include "src/cuda/dense/gemm_product.cuh"
@@ -36,51 +37,34 @@ PieceSource<real_t<T>> pieces_of(const Matrix<const T>& a, int lines_of_piece, c
   return from;
 }
 
-template <class T>
-PackedX<real_t<T>> packed_x(const Matrix<const T>& x, bool by_lines, bool conjugate, int tiles_n, double* to,
-                            std::int64_t count) {
-  constexpr int parts = parts_of<T>;
+template <class Real, class T>
+DenseBlock<Real> block_of(const Matrix<T>& x) {
+  constexpr int parts = parts_of<std::remove_const_t<T>>;
   const bool rows = x.layout == Layout::row_major;
-  return {real_data(x),
-          parts * (rows ? x.ld : 1),
-          parts * (rows ? 1 : x.ld),
-          x.rows,
-          static_cast<int>(x.columns),
-          parts,
-          by_lines,
-          conjugate,
-          tiles_n,
-          to,
-          count};
+  return {real_data(x), parts * (rows ? x.ld : 1),   parts * (rows ? 1 : x.ld),
+          x.rows,       static_cast<int>(x.columns), parts};
+}
+
+template <class T>
+DenseX<real_t<T>> x_of(const Matrix<const T>& x, bool conjugate) {
+  return {block_of<const real_t<T>>(x), conjugate};
 }
 
 template <class Real>
-void launch_pack(const PackedXs<Real>& p, const Launcher& launcher) {
-  std::int64_t count = 0;
-  for (int i = 0; i < p.count; ++i) count += p.of[i].count;
-  launcher.launch_early(pack_kernel<Real>, {ceil_div(count, vector_threads)}, vector_threads, 0, p);
+void launch_pack(const PackedX<Real>& p, const Launcher& launcher) {
+  launcher.launch_early(pack_kernel<Real>, {ceil_div(p.count, vector_threads)}, vector_threads, 0, p);
 }
 
 template <class T>
 DenseResult<real_t<T>> result_of(T alpha, T beta, const Matrix<T>& y, bool multiplies) {
-  constexpr int parts = parts_of<T>;
-  const bool rows = y.layout == Layout::row_major;
-  return {real_data(y),
-          parts * (rows ? y.ld : 1),
-          parts * (rows ? 1 : y.ld),
-          y.rows,
-          static_cast<int>(y.columns),
-          parts,
-          rows,
-          multiplies,
-          factor_of(alpha),
-          factor_of(beta)};
+  return {block_of<real_t<T>>(y), y.layout == Layout::row_major, multiplies, factor_of(alpha), factor_of(beta)};
 }
 
 template <class Sum>
 void launch_dense_sum(const Sum& sum, const Launcher& launcher) {
-  launcher.launch_early(dense_sum_kernel<Sum>, {ceil_div(sum.result.rows * sum.result.columns, vector_threads)},
-                        vector_threads, 0, sum);
+  const std::int64_t slices = ceil_div(sum_rows * sum.result.y.columns, Sum::most_entries);
+  launcher.launch_early(dense_sum_kernel<Sum>, {ceil_div(sum.result.y.rows, sum_rows) * slices}, vector_threads, 0,
+                        sum);
 }
 
 constexpr int shared_bytes(int stages, int bytes, int others) { return 1024 + stages * bytes + others; }
@@ -98,7 +82,7 @@ void launch_gemm(const GemmCall<T>& call, const dispatch::GemmConfiguration& c, 
   const std::int64_t units = c.tiles * c.steps;
   if (multiplies) {
     // Where results run along lines, they are those of A's parts, and the sum conjugates.
-    launch_pack<Real>({{packed_x(call.x, c.by_rows, call.conjugate, c.column_tiles, packed, c.packed)}, 1}, launcher);
+    launch_pack<Real>({x_of(call.x, call.conjugate), c.by_rows, c.column_tiles, packed, c.packed}, launcher);
     GemmProduct<Real> p{pieces_of(call.a, c.by_rows ? dispatch::gemm_rows : piece<Real>, launcher),
                         packed,
                         partial,
@@ -132,22 +116,19 @@ void launch_hemm(const HemmCall<T>& call, const dispatch::HemmConfiguration& c, 
   const Launcher launcher{operation, execution.stream, current_device(operation)};
   const bool multiplies = call.alpha != T(0);
   const bool conjugate = call.a.layout == Layout::column_major;
-  double* const right = workspace_start<double>(execution);
-  double* const left = right + c.packed_right;
-  double* const strip_sums = left + c.packed_left;
+  double* const left = workspace_start<double>(execution);
+  double* const strip_sums = left + c.packed;
   double* const panel_sums = strip_sums + c.strip_sums;
   if (multiplies) {
-    launch_pack<Real>({{packed_x(call.x, true, conjugate, c.column_tiles, right, c.packed_right),
-                        packed_x(call.x, false, false, c.column_tiles, left, c.packed_left)},
-                       2},
-                      launcher);
+    const DenseX<Real> x = x_of(call.x, conjugate);
+    launch_pack<Real>({x, false, c.column_tiles, left, c.packed}, launcher);
     HemmProduct<Real> p{pieces_of(call.a, hemm_lines, launcher),
                         c.units,
                         parts_of<T> * call.n,
                         call.n,
                         parts_of<T> - 1,
                         call.packed,
-                        right,
+                        x,
                         left,
                         strip_sums,
                         panel_sums,

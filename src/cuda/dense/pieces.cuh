@@ -148,7 +148,7 @@ struct DenseStages {
   Barrier* full;
   Barrier* empty;
   int count, stage_bytes, packed_bytes;
-  int loaders;  ///< threads that load where there are no bulk copies
+  int loaders;  ///< threads that load
 
   __device__ unsigned char* a(int stage) const { return memory + stage * (stage_bytes + packed_bytes); }
   __device__ unsigned char* x(int stage) const { return a(stage) + stage_bytes; }
@@ -164,7 +164,7 @@ __device__ inline unsigned char* aligned_memory(unsigned char* memory) {
 __device__ inline void prepare(const DenseStages& stages, bool bulk) {
   if (threadIdx.x == 0) {
     for (int s = 0; s < stages.count; ++s) {
-      stages.full[s].initialize(bulk ? 1 : stages.loaders);
+      stages.full[s].initialize(bulk ? 2 : stages.loaders);  // bulk: of A and of X
       stages.empty[s].initialize(dispatch::computing_warps);
     }
     publish_barriers();
@@ -173,45 +173,38 @@ __device__ inline void prepare(const DenseStages& stages, bool bulk) {
 }
 
 /// What the loading threads do for `units` units. load.begin() is the first of them and load.advance goes on to the
-/// next one; load.copy_a, load.bulk_a and load.x take one. bulk_a announces its bytes and `more` to the barrier; a warp
-/// calls it, so that its lanes share the work of the addresses. X is written by the previous kernel, A is not: bulk
-/// copies of A begin before that kernel has ended.
+/// next one; load.copy_a, load.bulk_a and load.x take one. Where there are bulk copies, the first warp orders those of
+/// A, so that its lanes share the work of the addresses, and the second one those of X. X is written by the previous
+/// kernel, A is not: bulk copies of A begin before that kernel has ended.
 template <class Load>
 __device__ inline void fill_stages(const DenseStages& stages, bool bulk, int units, const Load& load) {
   const int thread = static_cast<int>(threadIdx.x) - computing_threads;
+  const int warp = thread / warp_size, lane = thread % warp_size;
   auto unit = load.begin();
-  if (!bulk) {
-    await_previous_kernel();
-    RingPosition at{0, 1};
+  RingPosition at{0, 1};
+  const auto for_units = [&](const auto& fill) {
     for (int i = 0; i < units; ++i, at.advance(1, stages.count), load.advance(unit)) {
       stages.empty[at.stage].wait(at.parity);
-      load.copy_a(unit, stages.a(at.stage), thread, stages.loaders);
-      copy_packed(stages.x(at.stage), load.x(unit), stages.packed_bytes, thread, stages.loaders);
-      stages.full[at.stage].await_copies();
-      stages.full[at.stage].arrive();
+      fill(stages.a(at.stage), stages.x(at.stage), stages.full[at.stage]);
     }
+  };
+  if (!bulk) {
+    await_previous_kernel();
+    for_units([&](unsigned char* a, unsigned char* x, Barrier& full) {
+      load.copy_a(unit, a, thread, stages.loaders);
+      copy_packed(x, load.x(unit), stages.packed_bytes, thread, stages.loaders);
+      full.await_copies();
+      full.arrive();
+    });
     await_copies<0>();
-    return;
-  }
-  if constexpr (!has_bulk_copies) return;
-  if (thread >= warp_size) return;
-  const int ahead = units < stages.count ? units : stages.count;
-  const auto load_a = [&](int stage) {
-    load.bulk_a(unit, stages.a(stage), stages.full[stage], stages.packed_bytes, thread);
-  };
-  const auto load_x = [&](const auto& of, int stage) {
-    if (thread != 0) return;
-    bulk_load(stages.x(stage), load.x(of), static_cast<unsigned>(stages.packed_bytes), stages.full[stage]);
-  };
-  for (int i = 0; i < ahead; ++i, load.advance(unit)) load_a(i);
-  await_previous_kernel();
-  auto of_x = load.begin();
-  for (int i = 0; i < ahead; ++i, load.advance(of_x)) load_x(of_x, i);
-  RingPosition at{0, 0};
-  for (int i = ahead; i < units; ++i, at.advance(1, stages.count), load.advance(unit)) {
-    stages.empty[at.stage].wait(at.parity);
-    load_a(at.stage);
-    load_x(unit, at.stage);
+  } else if (has_bulk_copies && warp == 0) {
+    for_units([&](unsigned char* a, unsigned char*, Barrier& full) { load.bulk_a(unit, a, full, lane); });
+  } else if (has_bulk_copies && warp == 1 && lane == 0) {
+    await_previous_kernel();
+    for_units([&](unsigned char*, unsigned char* x, Barrier& full) {
+      full.arrive_and_expect(static_cast<unsigned>(stages.packed_bytes));
+      bulk_load(x, load.x(unit), static_cast<unsigned>(stages.packed_bytes), full);
+    });
   }
 }
 

@@ -4,7 +4,8 @@
 #include "src/cuda/operands/matrix.cuh"
 
 /// X and Y of dense products: X is packed before the product, in double precision and in the order in which tensor
-/// cores take it, with zeros around it; Y is made of partial sums after it.
+/// cores take it, with zeros around it (hemm's computing warps read it themselves where it stays in their registers);
+/// Y is made of partial sums after it.
 ///
 /// The product is one of real matrices. Where the depth runs along lines, a complex matrix of real and imaginary parts
 /// side by side takes an X of two rows a scalar, (re, im) and (-im, re): the product is complex. Where results run
@@ -12,72 +13,84 @@
 namespace blockvec::kernels::cuda {
 
 inline constexpr int vector_threads = 256;
+inline constexpr int sum_rows = dispatch::hemm_lines;
+inline constexpr int max_sum_groups = 8;
+static_assert(dispatch::gemm_rows % (2 * sum_rows) == 0);  // all rows of a thread block are of one tile
 
-template <class Real>
-struct PackedX {
-  const Real* x;
-  std::int64_t row_stride, column_stride;  ///< between scalars
-  std::int64_t rows;                       ///< of scalars
-  int columns, parts;                      ///< columns of scalars
-  bool by_lines;                           ///< the depth runs along lines
-  bool conjugate;                          ///< of A; by lines
-  int tiles_n;
-  double* to;
-  std::int64_t count;  ///< packed numbers
+/// A block vector of `rows` x `columns` scalars, `parts` real numbers each, which the strides count.
+template <class Number>
+struct DenseBlock {
+  Number* data;
+  std::int64_t row_stride, column_stride;
+  std::int64_t rows;
+  int columns, parts;
 
-  /// Row `k` and column `c` of the real X.
-  __device__ double entry(std::int64_t k, int c) const {
-    const std::int64_t row = by_lines ? k / parts : k;
-    const int column = c / parts, part = c % parts;
-    if (row >= rows || column >= columns) return 0;
-    const Real* const at = x + row * row_stride + column * column_stride;
-    if (!by_lines || k % parts == 0) return at[part];
-    // i times the number, or -i times it
-    const double other = at[1 - part];
-    return (part == 0) == conjugate ? other : -other;
-  }
+  __device__ Number* at(std::int64_t row, int column) const { return data + row * row_stride + column * column_stride; }
 };
 
 template <class Real>
-__device__ inline void pack(const PackedX<Real>& p, std::int64_t i) {
+struct DenseX {
+  DenseBlock<const Real> x;
+  bool conjugate;  ///< of A; where the depth runs along lines
+
+  /// Row `k` and column `c` of the real X. No branch: loads that follow one another do not wait for one another.
+  __device__ double entry(bool by_lines, std::int64_t k, int c) const {
+    const int complex = x.parts - 1;
+    const std::int64_t row = by_lines ? k >> complex : k;
+    const int column = c >> complex, part = c & complex;
+    const int other = by_lines ? static_cast<int>(k) & complex : 0;  // 1: of i times the number, or of -i times it
+    const bool is_inside = row < x.rows && column < x.columns;
+    const double number = is_inside ? x.at(row, column)[part ^ other] : 0;
+    return other != 0 && (part == 0) != conjugate ? -number : number;
+  }
+};
+
+/// X as right factors of 16 x 8: [16 terms][tile of 8 columns] of read_right.
+template <class Real>
+struct PackedX {
+  DenseX<Real> x;
+  bool by_lines;  ///< the depth runs along lines
+  int tiles_n;
+  double* to;
+  std::int64_t count;  ///< packed numbers
+};
+
+template <class Real>
+__global__ void __launch_bounds__(vector_threads) pack_kernel(const __grid_constant__ PackedX<Real> p) {
+  await_previous_kernel();
+  release_next_kernel();
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * vector_threads + static_cast<int>(threadIdx.x);
+  if (i >= p.count) return;
   const int in_lane = static_cast<int>(i % 2), lane = static_cast<int>(i / 2 % warp_size);
   const int half = static_cast<int>(i / (2 * warp_size) % 2);
   const std::int64_t factor = i / (4 * warp_size);
   const std::int64_t sixteen = factor / p.tiles_n;
   const int j = 2 * half + in_lane, g = lane / 4, q = lane % 4;
   const int step = static_cast<int>(sixteen % piece_tiles<Real>);
-  const std::int64_t k =
-      p.by_lines ? sixteen / piece_tiles<Real> * piece<Real> + depth_by_lines<Real>(step, q, j)
-                 : 16 * sixteen + depth_by_numbers(0, q, j);
-  p.to[i] = p.entry(k, static_cast<int>(factor % p.tiles_n) * 8 + g);
-}
-
-/// Packs X for one or two products.
-template <class Real>
-struct PackedXs {
-  PackedX<Real> of[2];
-  int count;
-};
-template <class Real>
-__global__ void __launch_bounds__(vector_threads) pack_kernel(const __grid_constant__ PackedXs<Real> p) {
-  await_previous_kernel();
-  release_next_kernel();
-  std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * vector_threads + static_cast<int>(threadIdx.x);
-  if (i < p.of[0].count) return pack(p.of[0], i);
-  i -= p.of[0].count;
-  if (p.count > 1 && i < p.of[1].count) pack(p.of[1], i);
+  const std::int64_t k = p.by_lines ? sixteen / piece_tiles<Real> * piece<Real> + depth_by_lines<Real>(step, q, j)
+                                    : 16 * sixteen + depth_by_numbers(0, q, j);
+  p.to[i] = p.x.entry(p.by_lines, k, static_cast<int>(factor % p.tiles_n) * 8 + g);
 }
 
 /// Y = alpha (sums) + beta Y.
 template <class Real>
 struct DenseResult {
-  Real* y;
-  std::int64_t row_stride, column_stride;  ///< real numbers between scalars
-  std::int64_t rows;
-  int columns, parts;  ///< columns of scalars
-  bool rows_first;     ///< threads that follow one another have columns of one row
-  bool multiplies;     ///< alpha is not zero
+  DenseBlock<Real> y;
+  bool rows_first;  ///< threads that follow one another have columns of one row
+  bool multiplies;  ///< alpha is not zero
   Factor alpha, beta;
+
+  /// Row i and column j of Y become `value` + beta Y.
+  __device__ void store(std::int64_t i, int j, Factor value) const {
+    Real* const at = y.at(i, j);
+    if (!beta.is_zero()) {
+      const Factor old = scale(beta, {static_cast<double>(at[0]), y.parts == 2 ? static_cast<double>(at[1]) : 0.0});
+      value.re += old.re;
+      value.im += old.im;
+    }
+    at[0] = static_cast<Real>(value.re);
+    if (y.parts == 2) at[1] = static_cast<Real>(value.im);
+  }
 };
 
 /// The complex number of sums of its parts: A's real part times (re, im) of X, and its imaginary part times them.
@@ -92,8 +105,22 @@ __device__ inline void add(Factor& to, const double* from, int parts) {
   if (parts == 2) to.im += from[1];
 }
 
+/// The sets, one behind the other, that have a term of a sum.
+struct SumTerms {
+  std::int64_t first, count;
+};
+/// The sets of thread blocks that have units from `begin` to before `end`.
+__device__ inline SumTerms sets_of(std::int64_t units, std::int64_t blocks, std::int64_t begin, std::int64_t end) {
+  const std::int64_t first = dispatch::block_of_unit(units, blocks, begin);
+  return {first, dispatch::block_of_unit(units, blocks, end - 1) - first + 1};
+}
+
+/// Sums of gemm. As those of hemm they tell where the terms of `sum_rows` rows of scalars stand (terms), and add terms
+/// `group`, `group` + `groups` and so on of an entry (share).
 template <class Real>
 struct GemmSum {
+  using Terms = SumTerms;
+  static constexpr int most_entries = 256;
   DenseResult<Real> result;
   const double* partial;
   std::int64_t units, steps, blocks;
@@ -101,25 +128,35 @@ struct GemmSum {
   bool by_lines;   ///< complex products are whole
   bool conjugate;  ///< of A; where they are not
 
-  __device__ Factor row(std::int64_t i, int j) const {
-    const std::int64_t tile = i / dispatch::gemm_rows;
-    const std::int64_t first = dispatch::block_of_unit(units, blocks, tile * steps);
-    const std::int64_t last = dispatch::block_of_unit(units, blocks, (tile + 1) * steps - 1);
-    constexpr std::int64_t rows = dispatch::gemm_rows;
-    const double* at = partial + ((first + tile) * rows + i % rows) * pitch + result.parts * j;
+  __device__ bool is_whole() const { return result.y.parts == 1 || by_lines; }
+  __device__ Terms terms(std::int64_t row) const {
+    const std::int64_t tile = (is_whole() ? row : 2 * row) / dispatch::gemm_rows;
+    Terms sets = sets_of(units, blocks, tile * steps, (tile + 1) * steps);
+    sets.first += tile;
+    return sets;
+  }
+  __device__ Factor row(const Terms& sets, std::int64_t i, int j, int group, int groups) const {
+    constexpr int rows = dispatch::gemm_rows;
+    const double* const at = partial + (sets.first * rows + i % rows) * pitch + result.y.parts * j;
     Factor sum{};
 #pragma unroll 4
-    for (std::int64_t block = first; block <= last; ++block, at += rows * pitch) add(sum, at, result.parts);
+    for (std::int64_t k = group; k < sets.count; k += groups) add(sum, at + k * rows * pitch, result.y.parts);
     return sum;
   }
-  __device__ Factor operator()(std::int64_t i, int j) const {
-    if (result.parts == 1 || by_lines) return row(i, j);
-    return joined(row(2 * i, j), row(2 * i + 1, j), conjugate);
+  __device__ Factor share(const Terms& sets, std::int64_t i, int j, int group, int groups) const {
+    if (is_whole()) return row(sets, i, j, group, groups);
+    return joined(row(sets, 2 * i, j, group, groups), row(sets, 2 * i + 1, j, group, groups), conjugate);
   }
 };
 
 template <class Real>
 struct HemmSum {
+  static constexpr int most_entries = 64;
+  struct Terms {
+    std::int64_t strip;
+    SumTerms panels;  ///< that have sums of S X for the strip
+    SumTerms sets;    ///< of S^H X for its numbers
+  };
   DenseResult<Real> result;
   const double* strip_sums;
   const double* panel_sums;
@@ -128,60 +165,70 @@ struct HemmSum {
   int pitch;
   bool conjugate;  ///< A is the conjugate of what its lines hold
 
-  __device__ Factor panel_row(std::int64_t panel, std::int64_t number, int j) const {
-    const std::int64_t all = units.count();
-    const std::int64_t first = dispatch::block_of_unit(all, blocks, units.before(panel));
-    const std::int64_t last = dispatch::block_of_unit(all, blocks, units.before(panel + 1) - 1);
-    const double* at =
-        panel_sums + ((first + panel) * dispatch::hemm_panel + number) * pitch + result.parts * j;
+  __device__ Terms terms(std::int64_t row) const {
+    const std::int64_t own = result.y.parts * row / dispatch::hemm_panel;
+    SumTerms sets = sets_of(units.count(), blocks, units.before(own), units.before(own + 1));
+    sets.first += own;
+    const SumTerms panels = units.lower ? SumTerms{0, own + 1} : SumTerms{own, units.panels - own};
+    return {row / dispatch::hemm_lines, panels, sets};
+  }
+  __device__ Factor panel_row(const SumTerms& sets, std::int64_t number, int j, int group, int groups) const {
+    constexpr int numbers = dispatch::hemm_panel;
+    const double* const at = panel_sums + (sets.first * numbers + number) * pitch + result.y.parts * j;
     Factor sum{};
 #pragma unroll 4
-    for (std::int64_t block = first; block <= last; ++block, at += dispatch::hemm_panel * pitch) {
-      add(sum, at, result.parts);
-    }
+    for (std::int64_t k = group; k < sets.count; k += groups) add(sum, at + k * numbers * pitch, result.y.parts);
     return sum;
   }
-  __device__ Factor operator()(std::int64_t i, int j) const {
-    const std::int64_t own = result.parts * i / dispatch::hemm_panel;
-    const std::int64_t strip = i / dispatch::hemm_lines;
-    const std::int64_t begin = units.lower ? 0 : own, end = units.lower ? own + 1 : units.panels;
+  __device__ Factor share(const Terms& terms, std::int64_t i, int j, int group, int groups) const {
+    const double* const at = strip_sums + (i % dispatch::hemm_lines) * pitch + result.y.parts * j;
     Factor sum{};
 #pragma unroll 4
-    for (std::int64_t panel = begin; panel < end; ++panel) {
-      const std::int64_t unit = units.before(panel) + strip - units.first_strip(panel);
-      add(sum, strip_sums + (unit * dispatch::hemm_lines + i % dispatch::hemm_lines) * pitch + result.parts * j,
-          result.parts);
+    for (std::int64_t k = group; k < terms.panels.count; k += groups) {
+      const std::int64_t panel = terms.panels.first + k;
+      const std::int64_t unit = units.before(panel) + terms.strip - units.first_strip(panel);
+      add(sum, at + unit * dispatch::hemm_lines * pitch, result.y.parts);
     }
-    const std::int64_t number = result.parts * i % dispatch::hemm_panel;
-    const Factor of_panel = result.parts == 1
-                                ? panel_row(own, number, j)
-                                : joined(panel_row(own, number, j), panel_row(own, number + 1, j), !conjugate);
+    const std::int64_t number = result.y.parts * i % dispatch::hemm_panel;
+    Factor of_panel = panel_row(terms.sets, number, j, group, groups);
+    if (result.y.parts == 2)
+      of_panel = joined(of_panel, panel_row(terms.sets, number + 1, j, group, groups), !conjugate);
     sum.re += of_panel.re;
     sum.im += of_panel.im;
     return sum;
   }
 };
 
+/// A thread block has entries of sum_rows rows, as many as Sum::most_entries. Groups of threads share the terms of each
+/// entry, and the first group adds the shares, always in the same order.
 template <class Sum>
 __global__ void __launch_bounds__(vector_threads) dense_sum_kernel(const __grid_constant__ Sum sum) {
+  __shared__ typename Sum::Terms terms;
+  __shared__ Factor shares[vector_threads];
   release_next_kernel();
   const auto& p = sum.result;
-  const std::int64_t entry = static_cast<std::int64_t>(blockIdx.x) * vector_threads + static_cast<int>(threadIdx.x);
-  const std::int64_t i = p.rows_first ? entry / p.columns : entry % p.rows;
-  const int j = static_cast<int>(p.rows_first ? entry % p.columns : entry / p.rows);
+  const int all = sum_rows * p.y.columns, together = min(all, Sum::most_entries);
+  const int slices = (all + together - 1) / together, slice = static_cast<int>(blockIdx.x) % slices;
+  const int groups = min(vector_threads / together, max_sum_groups);
+  const int thread = static_cast<int>(threadIdx.x), group = thread / together;
+  const int entry = slice * together + thread % together;
+  const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.x / slices) * sum_rows;
+  const std::int64_t i = first_row + (p.rows_first ? entry / p.y.columns : entry % sum_rows);
+  const int j = p.rows_first ? entry % p.y.columns : entry / sum_rows;
+  const bool is_inside = group < groups && entry < all && i < p.y.rows;
+  if (thread == 0 && p.multiplies) terms = sum.terms(first_row);
+  __syncthreads();
   await_previous_kernel();
-  if (i >= p.rows || j >= p.columns) return;
   Factor value{};
-  if (p.multiplies) value = scale(p.alpha, sum(i, j));
-  auto* const y = p.y + i * p.row_stride + j * p.column_stride;
-  if (!p.beta.is_zero()) {
-    const Factor old = scale(p.beta, {static_cast<double>(y[0]), p.parts == 2 ? static_cast<double>(y[1]) : 0.0});
-    value.re += old.re;
-    value.im += old.im;
+  if (is_inside && p.multiplies) value = sum.share(terms, i, j, group, groups);
+  shares[thread] = value;
+  __syncthreads();
+  if (!is_inside || group != 0) return;
+  for (int k = 1; k < groups; ++k) {
+    value.re += shares[thread + k * together].re;
+    value.im += shares[thread + k * together].im;
   }
-  using Real = std::remove_reference_t<decltype(y[0])>;
-  y[0] = static_cast<Real>(value.re);
-  if (p.parts == 2) y[1] = static_cast<Real>(value.im);
+  p.store(i, j, p.multiplies ? scale(p.alpha, value) : value);
 }
 
 }  // namespace blockvec::kernels::cuda

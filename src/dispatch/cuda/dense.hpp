@@ -43,14 +43,13 @@ struct HemmConfiguration {
   std::int64_t blocks;
   int stages, stage_bytes, packed_bytes;
   int exchanges, exchange_bytes;  ///< strips whose sums wait to be added, and their bytes in shared memory
-  std::int64_t packed_right;      ///< numbers of X packed for S X
-  std::int64_t packed_left;       ///< and for S^H X
+  std::int64_t packed;            ///< numbers of X packed for S^H X
   std::int64_t strip_sums;        ///< numbers of S X, one set a unit
   std::int64_t panel_sums;        ///< numbers of S^H X, one set for each panel of a block
 
   int columns() const { return 8 * column_tiles; }
   std::size_t workspace_bytes() const {
-    return 16 + static_cast<std::size_t>(packed_right + packed_left + strip_sums + panel_sums) * sizeof(double);
+    return 16 + static_cast<std::size_t>(packed + strip_sums + panel_sums) * sizeof(double);
   }
 };
 

@@ -53,8 +53,7 @@ HemmConfiguration configure_hemm(const CudaDevice& device, const DenseLines& lin
   // Stages in flight are worth more than a strip that waits.
   c.exchanges = stages_beside(hemm_exchanges) < stages_beside(1) ? 1 : hemm_exchanges;
   c.stages = stages_beside(c.exchanges);
-  c.packed_right = c.units.panels * hemm_panel * c.columns();
-  c.packed_left = c.units.strips * hemm_lines * c.columns();
+  c.packed = c.units.strips * hemm_lines * c.columns();
   c.strip_sums = c.units.count() * hemm_lines * c.columns();
   c.panel_sums = (c.blocks + c.units.panels) * hemm_panel * c.columns();
   return c;
