@@ -50,8 +50,8 @@ HemmConfiguration configure_hemm(const CudaDevice& device, const DenseLines& lin
   const auto stages_beside = [&](int exchanges) {
     return stages_in(device, exchanges * c.exchange_bytes, c.stage_bytes + c.packed_bytes);
   };
-  // Stages in flight are worth more than a strip that waits.
-  c.exchanges = stages_beside(hemm_exchanges) < stages_beside(1) ? 1 : hemm_exchanges;
+  // A strip that waits keeps the computing warps busy. It is worth more than a third stage, and less than a second one.
+  c.exchanges = stages_beside(hemm_exchanges) >= 2 ? hemm_exchanges : 1;
   c.stages = stages_beside(c.exchanges);
   c.packed = c.units.strips * hemm_lines * c.columns();
   c.strip_sums = c.units.count() * hemm_lines * c.columns();
