@@ -52,7 +52,8 @@ int ChebyshevSearch<Vector>::highest_in_single() const {
 
 /// What a filter of this degree brings into column j from locked ones, as a backward error. Orthogonal to the locked
 /// column, it still has as much of the true eigenvector as the locked one lacks; the filter raises that above the
-/// column's own part, and of what is then taken away the locked column's residual stays behind.
+/// column's own part, and of what is then taken away the locked column's residual stays behind. So do rounding errors
+/// of what was raised, in single precision.
 template <class Vector>
 double ChebyshevSearch<Vector>::leaked(int degree, std::int64_t j) const {
   const auto& interval = choice_.interval();
@@ -65,8 +66,8 @@ double ChebyshevSearch<Vector>::leaked(int degree, std::int64_t j) const {
     const Real distance = values_[index(j)] - values_[index(i)];
     const Real margin = Pencil<Vector>::eigenvalue_error(residuals_[index(i)], lengths_[index(i)]);
     const Real lacking = margin < distance ? margin / distance : Real(1);
-    const double spread = error(i) + (is_single() ? double(epsilon<float>) : 0);
-    sum += static_cast<double>(std::max<Real>(0, raised(i) / own - 1) * lacking) * spread;
+    const double behind = error(i) + (is_single() ? static_cast<double>(epsilon<float>) : 0);
+    sum += static_cast<double>(std::max<Real>(0, raised(i) / own - 1) * lacking) * behind;
   }
   return sum;
 }
