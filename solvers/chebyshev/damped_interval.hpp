@@ -79,14 +79,13 @@ class IntervalChoice {
   /// Whether Ritz values tell where eigenvalues lie. Early ones do not, of vectors that have everything in them.
   bool is_sound() const { return is_sound_; }
 
-  /// Ritz values, ascending, and residual norms of all columns; fall: by how many decades the residuals of the wanted
-  /// ones have become smaller.
-  void see(const std::vector<Real>& values, const std::vector<Real>& residuals, std::size_t wanted, double fall) {
+  /// Ritz values, ascending, and residual norms of all columns; is_slow: those of the wanted ones have not fallen by
+  /// least_fall.
+  void see(const std::vector<Real>& values, const std::vector<Real>& residuals, std::size_t wanted, bool is_slow) {
     Real &lowest = interval_.lowest, &cut = interval_.cut, &top = interval_.top;
     const Real largest = values.back(), last = values[wanted - 1];
     lowest = std::min(lowest, values.front());
     if (largest > top) top = largest + residuals.back();  // an eigenvalue above what was taken for the top
-    const bool is_slow = fall < least_fall;
     const Real finest = least_gap<Real>(usual_degree) * (top - lowest);
     is_sound_ = residuals[wanted - 1] < std::max(last - lowest, finest) / 10;
     if (largest > last + clear_) {

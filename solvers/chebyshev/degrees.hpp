@@ -19,6 +19,7 @@ void ChebyshevSearch<Vector>::choose_degrees() {
     const Real last = values_[index(options_.wanted - 1)];
     most = std::max(most, interval.degree_for(last, Real(least_gain), options_.most_degree));
   }
+  if (is_single()) most = std::min(most, highest_in_single());
   degrees_.clear();
   is_leak_limited_ = false;
   for (std::int64_t j = locked_; j < columns_; ++j) {
@@ -38,9 +39,21 @@ void ChebyshevSearch<Vector>::choose_degrees() {
   }
 }
 
+/// Rounding errors in the direction of the lowest eigenvector, epsilon of the residual, are raised T(t(lowest)) times
+/// as far as what is damped, and rounded themselves: another epsilon of that comes into all directions. Beyond this
+/// degree it would exceed a tenth of what the filter leaves of the residual.
+template <class Vector>
+int ChebyshevSearch<Vector>::highest_in_single() const {
+  constexpr Real squared = Real(epsilon<float>) * Real(epsilon<float>);
+  const auto& interval = choice_.interval();
+  const int degree = interval.degree_for(interval.lowest, 1 / (10 * squared), options_.most_degree);
+  return std::max(2, degree / Single::unit * Single::unit);
+}
+
 /// What a filter of this degree brings into column j from locked ones, as a backward error. Orthogonal to the locked
 /// column, it still has as much of the true eigenvector as the locked one lacks; the filter raises that above the
-/// column's own part, and of what is then taken away the locked column's residual stays behind.
+/// column's own part, and of what is then taken away the locked column's residual stays behind. So do rounding errors
+/// of what was raised, in single precision.
 template <class Vector>
 double ChebyshevSearch<Vector>::leaked(int degree, std::int64_t j) const {
   const auto& interval = choice_.interval();
@@ -53,7 +66,8 @@ double ChebyshevSearch<Vector>::leaked(int degree, std::int64_t j) const {
     const Real distance = values_[index(j)] - values_[index(i)];
     const Real margin = Pencil<Vector>::eigenvalue_error(residuals_[index(i)], lengths_[index(i)]);
     const Real lacking = margin < distance ? margin / distance : Real(1);
-    sum += static_cast<double>(std::max<Real>(0, raised(i) / own - 1) * lacking) * error(i);
+    const double behind = error(i) + (is_single() ? static_cast<double>(epsilon<float>) : 0);
+    sum += static_cast<double>(std::max<Real>(0, raised(i) / own - 1) * lacking) * behind;
   }
   return sum;
 }

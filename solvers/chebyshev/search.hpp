@@ -126,8 +126,7 @@ class ChebyshevSearch {
       if (!std::exchange(is_resumed_, false)) {
         fallen_from_ = fallen_to_;
         lock();
-        const auto errors = wanted_errors();
-        fallen_to_ = log_error(errors, options_.tolerance / 4);
+        fallen_to_ = error_of(wanted_errors());
         observe();
       }
       if (all_locked()) return;
@@ -135,22 +134,36 @@ class ChebyshevSearch {
       if (course_.is_over()) return;
       // Only columns that are not locked fall, while the mean is over all wanted ones.
       const auto open = std::max<std::int64_t>(1, options_.wanted - locked_);
-      const double fall =
-          (fallen_from_ - fallen_to_) * static_cast<double>(options_.wanted) / static_cast<double>(open);
-      if (single_) see_in_single(fall);
+      const double share = static_cast<double>(open) / static_cast<double>(options_.wanted);
+      const double least = error_of(std::vector<double>(index(options_.wanted)));  // that of locked columns
+      const double fall = (fallen_from_ - fallen_to_) / share, most = (fallen_from_ - least) / share;
+      const bool is_slow = fall < std::min(least_fall, most / 2);
+      if (single_) see_in_single(fall, is_slow);
       // Slow for another reason: that tells nothing of the interval.
-      const bool is_held_up = fall < least_fall && (is_trial_ || is_leak_limited_);
-      choice_.see(values_, margins(), index(options_.wanted), is_held_up ? least_fall : fall);
-      if (is_held_up && is_leak_limited_) locked_ = 0;  // these columns become better along with the others
+      const bool is_held_up = is_slow && (is_trial_ || is_leak_limited_);
+      choice_.see(values_, margins(), index(options_.wanted), is_slow && !is_held_up);
+      if (is_held_up && is_leak_limited_) {  // locked columns become better along with the others
+        locked_ = 0;
+        rayleigh_ritz();
+      }
       step(true);
     }
   }
 
+  /// The best ones, where copies of the last wanted value go on in the extra columns: which copies stand before the
+  /// others is up to rounding errors, and tells nothing of the filter.
   std::vector<double> wanted_errors() const {
+    const std::int64_t last = options_.wanted - 1;
+    const Real level = values_[index(last)] + same(last, 1);
     std::vector<double> errors;
-    for (std::int64_t j = 0; j < options_.wanted; ++j) errors.push_back(error(j));
+    for (std::int64_t j = 0; j < columns_ && (j <= last || values_[index(j)] <= level); ++j) errors.push_back(error(j));
+    std::sort(errors.begin(), errors.end());
+    errors.resize(index(options_.wanted));
     return errors;
   }
+
+  /// log_error() of wanted_errors(), as far as it counts.
+  double error_of(const std::vector<double>& errors) const { return log_error(errors, options_.tolerance / 2); }
 
   /// Pairs that have converged, in order from the wanted end. What couples them to others is neglected from then on, so
   /// half of the tolerance is asked for. Only what a filter has looked at beside random columns is known to be lowest.
@@ -218,8 +231,9 @@ class ChebyshevSearch {
 
   /// Filters are in single precision now.
   bool is_single() const { return single_ && !is_trial_; }
-  /// Where residuals do not fall, a filter in A's own precision shows whether that is the reason.
-  void see_in_single(double fall) {
+  /// Where residuals do not fall, and no locked column is the reason, a filter in A's own precision shows whether the
+  /// precision is.
+  void see_in_single(double fall, bool is_slow) {
     constexpr int pause = 4;  // iterations until the next trial
     if (std::exchange(is_trial_, false)) {
       if (fall > fall_in_single_ + least_fall) return leave_single();
@@ -227,7 +241,7 @@ class ChebyshevSearch {
       return;
     }
     if (until_trial_ > 0) --until_trial_;
-    is_trial_ = fall < least_fall && until_trial_ == 0;
+    is_trial_ = is_slow && until_trial_ == 0 && !is_leak_limited_;
     fall_in_single_ = fall;
   }
   void leave_single() {
@@ -254,6 +268,7 @@ class ChebyshevSearch {
 
   // The degrees of a filter, of each active column, and what they lead to: solvers/chebyshev/degrees.hpp.
   void choose_degrees();
+  int highest_in_single() const;
   double leaked(int degree, std::int64_t j) const;
   int highest_without_leaks(int degree, std::int64_t j) const;
   int first_degree() const;

@@ -15,14 +15,17 @@
 namespace blockvec::solvers {
 
 /// A filter by A in single precision, on pairs (V, values) with residuals R = sign A V - V diag(values). With Y_k =
-/// T_k(t(sign A)) V - V diag(T_k(t(values))) and Y_1 = -R / half_width
-///     Y_(k+1) = 2 t(sign A) Y_k - Y_(k-1) - 2 / half_width R diag(T_k(t(values))),
+/// T_k(t(sign A)) V - V diag(T_k(t(values))) and the Chebyshev polynomials U of the second kind
+///     Y_k = -1 / half_width (R diag(U_(k-1)(t(values))) + 2 sum over 0 < j < k of T_j(t(sign A)) R diag(U_(k-1-j))),
 ///     Y_2k = 2 T_k(t(sign A)) Y_k + 2 Y_k diag(T_k(t(values))).
 /// Nothing but Y is in single precision, and all of it shrinks with the residuals: so do the errors of A's products.
-/// The first line takes a pass over three blocks beside each product, the second one hardly anything, so it does all
-/// but the first steps. Everything is scaled by T_k(t(lowest)) as in chebyshev_filter(): V's part of Y is of V's size
-/// or smaller, which neither overflows nor underflows. Source of the first line: Kodali, Ramakrishnan, Motamarri 2025
-/// (arXiv 2503.22652).
+/// The first line takes a pass over four blocks, 4 words a row, beside every other product; the second one takes 5
+/// words in all. So it does all but the first steps, a quarter where degrees are multiples of `unit`. A filter of
+/// degree d passes over tall data d - 1 times by products, about d / 8 times for the sum, and 8 times at both ends; a
+/// recurrence in double precision by products only. Everything is scaled by T_k(t(lowest)) as in chebyshev_filter():
+/// V's part of Y is of V's size or smaller, which neither overflows nor underflows. Source of filters on residuals:
+/// Kodali, Ramakrishnan, Motamarri 2025 (arXiv 2503.22652), who have the sum as a source in the recurrence of Y, a pass
+/// over three blocks beside each product.
 template <class Vector>
 class SingleFilter {
  public:
@@ -77,12 +80,15 @@ class SingleFilter {
     const Vector correction = scratch_like(scope, v, v.width());
     convert(part(y_, v.width()), correction);
     using Exact = typename Vector::Scalar;
-    const auto own = SmallMatrix<Exact, Space>::scratch(scope, 1, v.width());
-    HostMatrix<Exact> host("BlockVec::solvers::growth", 1, growth.size());
-    for (std::size_t j = 0; j < growth.size(); ++j) host(0, j) = Exact(growth[j].own);
-    own.from_host(host);
-    axpby_columns(own, v, Exact(0), v);
-    axpby(Exact(1), correction, Exact(1), v);
+    const auto factors = SmallMatrix<Exact, Space>::scratch(scope, 2, v.width());
+    HostMatrix<Exact> host("BlockVec::solvers::growth", 2, growth.size());
+    for (std::size_t j = 0; j < growth.size(); ++j) {
+      host(0, j) = Exact(growth[j].own);
+      host(1, j) = Exact(1);
+    }
+    factors.from_host(host);
+    const Vector terms[] = {v, correction};
+    axpby_columns(factors, std::span<const Vector>(terms), Exact(0), v);
     return applications;
   }
 
@@ -95,38 +101,63 @@ class SingleFilter {
   static Scalar rounded(Real x) { return Scalar(static_cast<RealOf<Scalar>>(x)); }
   static Single part(const Single& block, std::int64_t width) { return block.columns(0, width); }
 
-  /// Y_k for the degrees k, by the first recurrence.
+  /// Y_k for the degrees k, by the first line.
   std::vector<Growth> begin(Real sign, const DampedInterval<Real>& interval, std::span<const int> degrees,
                             std::span<const Real> values, const Vector& r) {
     const auto width = std::ssize(degrees);
-    const Single residuals = part(other_, width), y = part(y_, width), first = part(odd_, width);
-    const Real half = interval.half_width(), t = interval.place(interval.lowest);
-    convert(r, residuals);
-    fill(y, Scalar(0));
-    axpby(rounded(-1 / (half * t)), residuals, Scalar(0), first);
-
-    // Row k: what R is multiplied by in Y_(k+1).
-    std::vector<Growth> growth(degrees.size());
-    HostMatrix<Scalar> host("BlockVec::solvers::sources", static_cast<std::size_t>(degrees.front()), degrees.size());
+    const int most = degrees.front();
+    const Single y = part(y_, width), term = part(other_, width);
+    std::vector<Growth> growth;
+    std::vector<int> last;  // j of the last term in each sum
+    // Row j: the factors of T_j(t(sign A)) R. The row below them: those of last terms that come alone.
+    HostMatrix<Scalar> host("BlockVec::solvers::coefficients", static_cast<std::size_t>(most) + 1, degrees.size());
     for (std::size_t j = 0; j < degrees.size(); ++j) {
-      const Real place = interval.place(values[j]);
-      Real ratio = 1 / t, before = 1, now = place / t, least = ratio;
-      for (int k = 1; k < degrees[j]; ++k) {
-        const Real next = 1 / (2 * t - ratio);
-        host(static_cast<std::size_t>(k), j) = rounded(-2 * next / half * now);
-        before = std::exchange(now, next * (2 * place * now - ratio * before));
-        least *= next;
-        ratio = next;
-      }
-      growth[j] = {now, least};
+      last.push_back(degrees[j] - 1);
+      const auto factor = [&](int row) -> Scalar& { return host(static_cast<std::size_t>(row), j); };
+      growth.push_back(
+          coefficients(interval, values[j], degrees[j], [&](int row, Real value) { factor(row) = rounded(value); }));
+      if (last.back() % 2 != 0) factor(most) = factor(last.back());
     }
     WorkspaceScope<Space> scope(r.context());
-    const auto factors = SmallMatrix<Scalar, Space>::scratch(scope, degrees.front(), width);
+    const auto factors = SmallMatrix<Scalar, Space>::scratch(scope, most + 1, width);
     factors.from_host(host);
-    const auto add = [&](int k, Real, const Single& term) {
-      axpby_columns(factors.block(k, k + 1, 0, term.width()), part(residuals, term.width()), Scalar(1), term);
+    const auto rows = [&](int from, int to, const Single& columns) {
+      return factors.block(from, to, 0, columns.width());
     };
-    chebyshev_filter(a_, sign, interval, degrees, y, first, true, add);
+    convert(r, term);
+    axpby_columns(rows(0, 1, term), term, Scalar(0), y);
+    const auto add_pair = [&](int k, const Single& now, const Single& before) {
+      if (k % 2 != 0) return;
+      const Single pair[] = {before, now};
+      axpby_columns(rows(k - 1, k + 1, now), std::span<const Single>(pair), Scalar(1), part(y, now.width()));
+    };
+    chebyshev_filter(a_, sign, interval, last, term, part(odd_, width), false, add_pair);
+    const bool some_alone = std::any_of(last.begin(), last.end(), [](int j) { return j % 2 != 0; });
+    if (some_alone) axpby_columns(rows(most, most + 1, term), term, Scalar(1), y);
+    return growth;
+  }
+
+  /// Tells set(j, factor) the factors of T_j R / T_j(t(lowest)) in Y_k for a pair with this value, from the last one to
+  /// the first.
+  template <class Set>
+  static Growth coefficients(const DampedInterval<Real>& interval, Real value, int k, const Set& set) {
+    const Real place = interval.place(value), t = interval.place(interval.lowest), half = interval.half_width();
+    std::vector<Real> ratios{1};  // of T_(j-1) to T_j at the lowest eigenvalue, from j = 0 on
+    Growth growth{1, 1};
+    Real before = 1;
+    for (int j = 1; j <= k; ++j) {
+      const Real ratio = j == 1 ? 1 / t : 1 / (2 * t - ratios.back());
+      const Real now = j == 1 ? place / t : ratio * (2 * place * growth.own - ratios.back() * before);
+      before = std::exchange(growth.own, now);
+      growth.least *= ratio;
+      ratios.push_back(ratio);
+    }
+    const auto ratio = [&](int j) { return ratios[static_cast<std::size_t>(j)]; };
+    Real next = 0, u = ratio(k);  // U_(k-1-j)(t(value)) T_j / T_k
+    for (int j = k - 1; j >= 0; --j) {
+      set(j, (j == 0 ? -1 : -2) / half * u);
+      next = std::exchange(u, ratio(j) * (2 * place * u - ratio(j + 1) * next));
+    }
     return growth;
   }
 

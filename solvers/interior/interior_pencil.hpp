@@ -16,12 +16,12 @@ class InteriorPencil : public KrylovPencil<Vector> {
 
   InteriorPencil(const Problem<Vector>& problem, const InteriorOptions& options)
       : KrylovPencil<Vector>("interior_lanczos", problem, Real(1), options.orth, options.seed) {
-    const Vector model(this->context(), this->rows(), 1, "model");
     if (this->has_b()) {
-      spectrum = look_at_spectrum(this->turned_operation(), Real(1), model, options.seed, this->multiply_inverse());
+      spectrum =
+          look_at_spectrum(this->turned_operation(), Real(1), this->model(), options.seed, this->multiply_inverse());
       return;
     }
-    spectrum = look_at_spectrum(problem.a, Real(1), model, options.seed);
+    spectrum = look_at_spectrum(problem.a, Real(1), this->model(), options.seed);
     this->norm_a = spectrum.norm();
     this->count_applications(spectrum.applications);
   }

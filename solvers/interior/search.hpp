@@ -134,10 +134,10 @@ class InteriorSearch {
     const auto& values = space_.values();
     return std::lower_bound(values.begin(), values.end(), transform_.value(limit())) - values.begin();
   }
-  /// Does the lowest Ritz value show that nothing within the limit is left?
-  bool nothing_left() const {
-    if (!is_settled() || space_.active() == 0) return false;
-    const Real lowest = space_.values().front(), residual = space_.residuals().front(),
+  /// Does the lowest Ritz value beside so many leading ones show that nothing else within the limit is left?
+  bool nothing_left_beside(std::int64_t leading) const {
+    if (!is_settled() || space_.active() <= leading) return false;
+    const Real lowest = space_.values()[index(leading)], residual = space_.residuals()[index(leading)],
                most = transform_.value(limit());
     if (space_.is_complete()) return lowest >= most;
     return residual <= missing_ratio * (lowest - transform_.value(0)) && lowest - residual >= most;
@@ -169,11 +169,12 @@ class InteriorSearch {
         space_.extend();
         space_.rayleigh_ritz();
         observe();
-        if (nothing_left()) return true;
+        if (nothing_left_beside(0)) return true;
+        if (nothing_left_beside(count_converged())) break;
         if (!is_settled() && (count_converged() >= missing() || is_too_narrow())) break;
       }
       if (!space_.trouble().empty()) return false;
-      if (nothing_left()) return true;
+      if (nothing_left_beside(0)) return true;
       if (options_.interval && locked() + count_within_limit() > options_.wanted) return false;
       // Rayleigh-Ritz with A will choose where the whole space is known.
       const bool is_all = space_.is_complete() && !is_settled();
@@ -188,7 +189,7 @@ class InteriorSearch {
       for (std::int64_t i = 0; i < ready; ++i) distances_.push_back(transform_.distance(space_.values()[index(i)]));
       space_.lock(ready);
       found_ += ready;
-      if (ready > 0 && is_settled() && !options_.interval) return true;
+      if (ready > 0 && is_settled() && (!options_.interval || nothing_left_beside(0))) return true;
       if (space_.next() == 0) return found_ > 0 || is_settled();  // an invariant subspace
       if (!space_.has_room() || restarts_ >= options_.max_restarts) return false;
     }

@@ -28,9 +28,8 @@ class KrylovPencil : public Pencil<Vector> {
                std::uint64_t seed)
       : Pencil<Vector>(solver, problem, sign, options), a_(problem.a), operation_(problem.a) {
     if (!this->has_b()) return;
-    const Vector model(this->context(), this->rows(), 1, "model");
-    Pencil<Vector>::look(model, seed);
-    inverse_.emplace(solver, *this, model, seed, Real(0));
+    Pencil<Vector>::look(model(), seed);
+    inverse_.emplace(solver, *this, model(), seed, Real(0));
     operation_ = in_turn(multiply_a(), [this](const Vector& x, const Vector& y) { inverse_->apply_in_place_of(x, y); });
   }
 
@@ -53,6 +52,8 @@ class KrylovPencil : public Pencil<Vector> {
   }
 
  protected:
+  /// Without columns: scratch memory takes its rows from it.
+  Vector model() const { return Vector(this->context(), this->rows(), 0, "model"); }
   /// A B^-1. It has the operator's eigenvalues, and is Hermitian in the inner product of B^-1.
   AnyOperator<Vector> turned_operation() { return in_turn(multiply_inverse(), multiply_a()); }
   /// Y = B^-1 X.

@@ -220,15 +220,15 @@ TEST(DampedInterval, DegreesAreEvenAndAsSmallAsTheGainAllows) {
 
 TEST(IntervalChoice, CutsAtTheLargestRitzValueButInNoLevel) {
   IntervalChoice<double> choice({0, 4, 11});
-  choice.see({0.1, 0.2, 0.9}, {1e-3, 1e-3, 1e-2}, 2, 2);
+  choice.see({0.1, 0.2, 0.9}, {1e-3, 1e-3, 1e-2}, 2, false);
   EXPECT_EQ(choice.interval().cut, 0.9);
-  choice.see({0.1, 0.2, 0.2}, {1e-3, 1e-3, 1e-2}, 2, 2);  // a level that goes on
+  choice.see({0.1, 0.2, 0.2}, {1e-3, 1e-3, 1e-2}, 2, false);  // a level that goes on
   EXPECT_EQ(choice.interval().cut, 0.9);
-  choice.see({0.1, 0.2, 0.2}, {1e-3, 1e-3, 1e-2}, 2, 0);  // in which nothing happens
+  choice.see({0.1, 0.2, 0.2}, {1e-3, 1e-3, 1e-2}, 2, true);  // in which nothing happens
   EXPECT_NEAR(choice.interval().cut, 0.2 + 0.7 / 8, 1e-12);
-  choice.see({0.1, 0.2, 0.2}, {1e-3, 1e-3, 1e-2}, 2, 0);
+  choice.see({0.1, 0.2, 0.2}, {1e-3, 1e-3, 1e-2}, 2, true);
   EXPECT_NEAR(choice.interval().cut, 0.2 + 0.7 / 64, 1e-12);
-  choice.see({0.1, 0.2, 20}, {1e-3, 1e-3, 1e-2}, 2, 2);
+  choice.see({0.1, 0.2, 20}, {1e-3, 1e-3, 1e-2}, 2, false);
   EXPECT_EQ(choice.interval().top, 20 + 1e-2);
 }
 

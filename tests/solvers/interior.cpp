@@ -77,6 +77,23 @@ TEST(Interior, FindsAllInAnInterval) {
   expect_pairs(Laplacian({200}), in(-1, 0.02), exact_laplacian({200}));
 }
 
+// A search in an interval ends where its pairs have converged, be the basis full or not.
+TEST(Interior, AnIntervalTakesNoMoreThanItsToleranceAsks) {
+  const Anderson model({7, 8, 6}, 12, 5);
+  InteriorOptions loose = in(-0.5, 0.7), strict = loose;
+  loose.tolerance = 1e-5;
+  strict.tolerance = 1e-11;
+  const auto exact = spectrum(model);
+  const auto early = solve(model, loose), late = solve(model, strict);
+  expect_pairs(early, loose, exact);
+  expect_pairs(late, strict, exact);
+  EXPECT_LT(early.applications, late.applications);
+  // Room for more pairs takes none of them.
+  strict.wanted = 2 * std::ssize(late.eigenvalues);
+  strict.basis = 8 * strict.wanted;
+  EXPECT_LE(solve(model, strict).applications, late.applications);
+}
+
 TEST(Interior, BothLayoutsRealAndComplex) {
   const Graphene<Complex<double>> sheet({12, 10}, 1, 6);
   const std::vector<double> exact = spectrum(sheet);

@@ -60,7 +60,7 @@ ChebyshevOptions checked(ChebyshevOptions options, std::int64_t filter_width, st
 /// Memory: k columns more, and scratch of six times the filter's width; 67 at the start.
 /// With Problem::a_single filters run in single precision: on residuals, so that errors of its products shrink with
 /// these, and the result is as accurate. Cost: A as before, on degrees that are multiples of 4; of a filter's steps a
-/// quarter takes 6 words of 4 bytes a row, the others 3; one product and one reduction more at the start, and a
+/// quarter takes 5 words of 4 bytes a row, the others 3; one product and one reduction more at the start, and a
 /// reduction an iteration. Memory: 3 blocks of the filter's width in single precision, one of scratch. With a B this is
 /// A's part of the recurrence only. Where residuals do not fall while they do in A's own precision, or numbers leave
 /// the range of single precision, filters go on in A's own, and Result::why says so. Throws InputError for options that
