@@ -326,6 +326,7 @@ __global__ void __launch_bounds__(block_threads, 1) hemm_kernel(const __grid_con
       multiply_lines<Real, tiles_n>(strip, part, mine, right, lane);
       multiply_numbers<Real, tiles_n>(sums, part, mine, reinterpret_cast<const double*>(stages.x(at.stage)), lane);
     }
+    publish_to_bulk_copies();  // reads that are under way must not meet the next unit's copies
     __syncwarp();
     if (lane == 0) empty[at.stage].arrive();
     strip_empty[to_add.stage].wait(to_add.parity);

@@ -2,6 +2,7 @@
 
 #include <blockvec/kernels/dense.hpp>
 #include <blockvec/kernels/error.hpp>
+#include <optional>
 
 #include "tests/kernels/cuda/device.hpp"
 #include "tests/kernels/cuda/streams.hpp"
@@ -59,7 +60,8 @@ TYPED_TEST(CudaDense, AgreesForLargeMatrices) {
         for (const auto& [n, k, b] : {std::array<std::int64_t, 3>{1100, 1500, 3}, {2300, 200, 16}, {150, 3000, 9}}) {
           const bool square = is_hermitian(product);
           const std::int64_t rows = square ? 900 + n / 10 : n;
-          expect_dense<T>(OnGpu{}, {product, rows, square ? rows : k, b, {{.layout = layout, .pad = pad}, {}}, T(1), T(1)});
+          expect_dense<T>(OnGpu{},
+                          {product, rows, square ? rows : k, b, {{.layout = layout, .pad = pad}, {}}, T(1), T(1)});
           if (this->HasFatalFailure()) return;
         }
       }
@@ -80,6 +82,31 @@ TYPED_TEST(CudaDense, GivesTheSameBits) {
     OnGpu{}.multiply<T>(product, T(1), a.view(), x.view(), T(0), y.view());
     y.download();
     EXPECT_TRUE(of.y.same_bits_as(first)) << static_cast<int>(product);
+  }
+}
+
+// Blocks that go round their stages many times: what a stage gets next must not overtake what is still read.
+TYPED_TEST(CudaDense, GivesTheSameBitsUnderLoad) {
+  using T = TypeParam;
+  constexpr std::int64_t n = 4096;
+  constexpr int turns = 20;
+  DenseOperands<T> of({Dense::plain, n, n, 48, {}});
+  const OnDeviceMatrix<T> a(of.a), x(of.x);
+  OnDeviceMatrix<T> y(of.y);
+  for (const Dense product : dense_products) {
+    for (const std::int64_t b : {9, 17, 24, 48}) {
+      const auto columns = [&](Matrix<T> all) {
+        all.columns = b;
+        return all;
+      };
+      std::optional<GuardedMatrix<T>> first;
+      for (int turn = 0; turn < turns; ++turn) {
+        OnGpu{}.multiply<T>(product, T(1), a.view(), columns(x.view()), T(0), columns(y.view()));
+        y.download();
+        if (!first) first.emplace(of.y);
+        ASSERT_TRUE(of.y.same_bits_as(*first)) << static_cast<int>(product) << ", " << b << " columns, turn " << turn;
+      }
+    }
   }
 }
 
