@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Chebyshev filters in double against single precision: the same pairs to the same accuracy, on one device.
 
-    bench/filter_precision.py --program build/release/bench/eigen_repeat > bench/results/h100/filter_precision.csv
+    bench/filter_precision.py --program build/release/bench/eigen_repeat > bench/results/h200/filter_precision.csv
 
 Each problem is solved by `--method chebyshev` with both settings of `--filter-precision`, once to warm up and then
 --runs times; the median counts. Filling the matrix is not timed. `residual` is the largest ||A x - theta x|| / ||A||,

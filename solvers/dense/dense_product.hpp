@@ -8,7 +8,7 @@ namespace blockvec::solvers {
 
 /// Whether a product with so many columns reads one triangle of the square of own columns. On the host that of one
 /// column: symv reads the triangle at the memory's speed, while symm and hemm are no faster than gemm. On a device up
-/// to 16 real columns, what kernels::hemm takes at once (bench/results/h100/dense_operator.csv).
+/// to 16 real columns, what kernels::hemm takes at once (bench/results/h200/dense_operator.csv).
 template <class Scalar, class Space>
 constexpr bool reads_one_triangle(std::int64_t columns) {
   if (is_host_space<Space>) return columns == 1;
