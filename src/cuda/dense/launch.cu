@@ -78,11 +78,11 @@ void launch_gemm(const GemmCall<T>& call, const dispatch::GemmConfiguration& c, 
   const Launcher launcher{operation, execution.stream, current_device(operation)};
   const bool multiplies = call.alpha != T(0) && call.x.rows > 0;
   double* const packed = workspace_start<double>(execution);
-  double* const partial = packed + c.packed;
+  double* const partial = packed + c.packed();
   const std::int64_t units = c.tiles * c.steps;
   if (multiplies) {
     // Where results run along lines, they are those of A's parts, and the sum conjugates.
-    launch_pack<Real>({x_of(call.x, call.conjugate), c.by_rows, c.column_tiles, packed, c.packed}, launcher);
+    launch_pack<Real>({x_of(call.x, call.conjugate), c.by_rows, c.column_tiles, packed, c.packed()}, launcher);
     GemmProduct<Real> p{pieces_of(call.a, c.by_rows ? dispatch::gemm_rows : piece<Real>, launcher),
                         packed,
                         partial,
@@ -117,11 +117,11 @@ void launch_hemm(const HemmCall<T>& call, const dispatch::HemmConfiguration& c, 
   const bool multiplies = call.alpha != T(0);
   const bool conjugate = call.a.layout == Layout::column_major;
   double* const left = workspace_start<double>(execution);
-  double* const strip_sums = left + c.packed;
-  double* const panel_sums = strip_sums + c.strip_sums;
+  double* const strip_sums = left + c.packed();
+  double* const panel_sums = strip_sums + c.strip_sums();
   if (multiplies) {
     const DenseX<Real> x = x_of(call.x, conjugate);
-    launch_pack<Real>({x, false, c.column_tiles, left, c.packed}, launcher);
+    launch_pack<Real>({x, false, c.column_tiles, left, c.packed()}, launcher);
     HemmProduct<Real> p{pieces_of(call.a, hemm_lines, launcher),
                         c.units,
                         parts_of<T> * call.n,

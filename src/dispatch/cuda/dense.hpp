@@ -28,11 +28,12 @@ struct GemmConfiguration {
   int stages;
   int stage_bytes;  ///< of A, and of packed X behind it
   int packed_bytes;
-  std::int64_t packed;   ///< numbers of packed X
-  std::int64_t partial;  ///< numbers of partial sums
 
   int columns() const { return 8 * column_tiles; }
-  std::size_t workspace_bytes() const { return 16 + static_cast<std::size_t>(packed + partial) * sizeof(double); }
+  /// Numbers of packed X, and of partial sums: a set for each tile of a block.
+  std::int64_t packed() const { return steps * packed_bytes / static_cast<int>(sizeof(double)); }
+  std::int64_t partial() const { return (blocks + tiles) * gemm_rows * columns(); }
+  std::size_t workspace_bytes() const { return 16 + static_cast<std::size_t>(packed() + partial()) * sizeof(double); }
   bool operator==(const GemmConfiguration&) const = default;
 };
 
@@ -43,13 +44,14 @@ struct HemmConfiguration {
   std::int64_t blocks;
   int stages, stage_bytes, packed_bytes;
   int exchanges, exchange_bytes;  ///< strips whose sums wait to be added, and their bytes in shared memory
-  std::int64_t packed;            ///< numbers of X packed for S^H X
-  std::int64_t strip_sums;        ///< numbers of S X, one set a unit
-  std::int64_t panel_sums;        ///< numbers of S^H X, one set for each panel of a block
 
   int columns() const { return 8 * column_tiles; }
+  /// Numbers of X packed for S^H X; of S X, a set for each unit; of S^H X, a set for each panel of a block.
+  std::int64_t packed() const { return units.strips * hemm_lines * columns(); }
+  std::int64_t strip_sums() const { return units.count() * hemm_lines * columns(); }
+  std::int64_t panel_sums() const { return (blocks + units.panels) * hemm_panel * columns(); }
   std::size_t workspace_bytes() const {
-    return 16 + static_cast<std::size_t>(packed + strip_sums + panel_sums) * sizeof(double);
+    return 16 + static_cast<std::size_t>(packed() + strip_sums() + panel_sums()) * sizeof(double);
   }
 };
 

@@ -44,7 +44,6 @@ std::vector<GemmConfiguration> gemm_candidates(const CudaDevice& device, const D
         GemmConfiguration& c = found.emplace_back(model);
         c.stages = stages;
         c.blocks = blocks;
-        c.partial = (blocks + c.tiles) * gemm_rows * c.columns();
       });
     });
   }
@@ -65,7 +64,6 @@ std::vector<HemmConfiguration> hemm_candidates(const CudaDevice& device, const D
         c.exchanges = exchanges;
         c.stages = stages;
         c.blocks = blocks;
-        c.panel_sums = (blocks + c.units.panels) * hemm_panel * c.columns();
       });
     });
   };

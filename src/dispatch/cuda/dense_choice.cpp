@@ -32,8 +32,6 @@ GemmConfiguration configure_gemm(const CudaDevice& device, const DenseLines& lin
   c.stage_bytes = gemm_rows * line_bytes;
   c.packed_bytes = piece * c.columns() * static_cast<int>(sizeof(double));
   c.stages = stages_in(device, 0, c.stage_bytes + c.packed_bytes);
-  c.packed = c.steps * piece * c.columns();
-  c.partial = (c.blocks + c.tiles) * gemm_rows * c.columns();
   return c;
 }
 
@@ -53,9 +51,6 @@ HemmConfiguration configure_hemm(const CudaDevice& device, const DenseLines& lin
   // A strip that waits keeps the computing warps busy. It is worth more than a third stage, and less than a second one.
   c.exchanges = stages_beside(hemm_exchanges) >= 2 ? hemm_exchanges : 1;
   c.stages = stages_beside(c.exchanges);
-  c.packed = c.units.strips * hemm_lines * c.columns();
-  c.strip_sums = c.units.count() * hemm_lines * c.columns();
-  c.panel_sums = (c.blocks + c.units.panels) * hemm_panel * c.columns();
   return c;
 }
 

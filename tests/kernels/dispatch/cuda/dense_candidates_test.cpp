@@ -67,9 +67,6 @@ TEST(DenseCandidates, OfGemmAreLegal) {
           const auto found = gemm_candidates(device, lines, by_rows, columns);
           expect_candidates(found, columns, gemm_columns, configure);
           EXPECT_EQ(found.front(), configure(columns));
-          for (const GemmConfiguration& c : found) {
-            EXPECT_EQ(c.partial, (c.blocks + c.tiles) * gemm_rows * c.columns());
-          }
         }
       }
     }
@@ -88,7 +85,6 @@ TEST(DenseCandidates, OfHemmAreLegal) {
           expect_candidates(found, columns, hemm_columns, configure);
           std::set<int> exchanges;
           for (const HemmConfiguration& c : found) {
-            EXPECT_EQ(c.panel_sums, (c.blocks + c.units.panels) * hemm_panel * c.columns());
             exchanges.insert(c.exchanges);
           }
           EXPECT_EQ(exchanges.size(), static_cast<std::size_t>(hemm_exchanges));
