@@ -125,9 +125,7 @@ __global__ void __launch_bounds__(block_threads, 1) gemm_kernel(const __grid_con
     full[at.stage].wait(at.parity);
     multiply_stage<Real, by_rows, tiles_n>(sum, stages.a(at.stage), reinterpret_cast<const double*>(stages.x(at.stage)),
                                            warp, lane);
-    publish_to_bulk_copies();  // reads that are under way must not meet the next unit's copies
-    __syncwarp();
-    if (lane == 0) empty[at.stage].arrive();
+    empty[at.stage].give_back_as_warp();
     if (++of_tile == p.steps || i + 1 == units) {
       constexpr int columns = 8 * tiles_n;
       double* const set = p.partial + (blockIdx.x + tile) * dispatch::gemm_rows * columns;

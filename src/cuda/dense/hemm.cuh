@@ -171,8 +171,7 @@ __device__ inline void add_strips(const HemmExchange<columns>& exchange, double*
       }
       *reinterpret_cast<double2*>(to + k) = sum;
     }
-    __syncwarp();
-    if (thread % warp_size == 0) exchange.empty[at.stage].arrive();
+    exchange.empty[at.stage].arrive_as_warp();
   }
 }
 
@@ -326,13 +325,10 @@ __global__ void __launch_bounds__(block_threads, 1) hemm_kernel(const __grid_con
       multiply_lines<Real, tiles_n>(strip, part, mine, right, lane);
       multiply_numbers<Real, tiles_n>(sums, part, mine, reinterpret_cast<const double*>(stages.x(at.stage)), lane);
     }
-    publish_to_bulk_copies();  // reads that are under way must not meet the next unit's copies
-    __syncwarp();
-    if (lane == 0) empty[at.stage].arrive();
+    empty[at.stage].give_back_as_warp();
     strip_empty[to_add.stage].wait(to_add.parity);
     store_strip<tiles_n>(exchange.sums(to_add.stage, warp), strip, lane);
-    __syncwarp();
-    if (lane == 0) strip_full[to_add.stage].arrive();
+    strip_full[to_add.stage].arrive_as_warp();
     position.advance(p.units);
     if (position.panel != panel || i + 1 == units) {
       double* const to = p.panel_sums + ((blockIdx.x + panel) * hemm_panel + warp * hemm_warp_numbers) * columns;

@@ -207,10 +207,8 @@ __device__ inline void change(const SweepBlock<Real>& block, int warp) {
     }
 #pragma unroll 1
     for (; row < p.rows; row += 16) change_rows<tn, 1>(block, stage, row, first, valid);
-    publish_to_bulk_copies();  // the next row tile of this stage overwrites what was read and written there
     if (block.multiplies) block.barriers.changed[told.stage].arrive();
-    __syncwarp();
-    if (elected()) block.empty(turn).arrive();
+    block.empty(turn).give_back_as_warp();
     __syncwarp();
     told.advance(sweep_change_warps, p.barriers);
   }
@@ -262,9 +260,7 @@ struct SweepProducts {
           unrolled<tn>([&](int y) { multiply_16x8x16(sum[x][y], left, right[y]); });
         });
       }
-      publish_to_bulk_copies();  // reads that are under way must not meet the next row tile
-      __syncwarp();
-      if (elected()) block.empty(turn).arrive();
+      block.empty(turn).give_back_as_warp();
       told.advance(groups, p.barriers);
     }
   }

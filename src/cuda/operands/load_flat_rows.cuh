@@ -10,7 +10,6 @@
 /// empty them.
 namespace blockvec::kernels::cuda {
 
-inline constexpr int warp_size = 32;
 using dispatch::computing_warps;
 inline constexpr int computing_threads = computing_warps * warp_size;
 inline constexpr int loading_threads = 128;  // a whole warpgroup, so that its registers can be given away
@@ -135,16 +134,5 @@ class Feed {
   int shift_;    ///< numbers from the start of a stage to its first row
   int lead_;     ///< numbers from the last multiple of 16 bytes to the matrix
 };
-
-/// True in one lane of the warp, always the same one. The instruction is cheaper than to remember which lane it is.
-__device__ inline bool elected() {
-#if __CUDA_ARCH__ >= 900
-  unsigned chosen = 0;
-  asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(chosen));
-  return chosen != 0;
-#else
-  return threadIdx.x % warp_size == 0;
-#endif
-}
 
 }  // namespace blockvec::kernels::cuda

@@ -8,6 +8,8 @@
 /// programmatic dependent launch, by which the next kernel starts while this one ends.
 namespace blockvec::kernels::cuda {
 
+inline constexpr int warp_size = 32;
+
 /// Compute capability 8.0 has no bulk copies and no dependent launch. There, functions that need them do nothing, or
 /// nobody calls them.
 #if __CUDA_ARCH__ >= 900
@@ -68,6 +70,28 @@ __device__ inline void await_previous_kernel() {
   if constexpr (has_bulk_copies) asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
+/// True in one lane of the warp, always the same one. The instruction is cheaper than to remember which lane it is.
+__device__ inline bool elected() {
+#if __CUDA_ARCH__ >= 900
+  unsigned chosen = 0;
+  asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(chosen));
+  return chosen != 0;
+#else
+  return threadIdx.x % warp_size == 0;
+#endif
+}
+
+/// After this, bulk copies may read or overwrite shared memory that plain stores wrote or that threads were reading.
+__device__ inline void publish_to_bulk_copies() {
+  if constexpr (has_bulk_copies) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/// One lane arrives for its warp, once all lanes are done.
+__device__ inline void arrive_as_warp(std::uint32_t barrier) {
+  __syncwarp();
+  if (elected()) arrive_at(barrier);
+}
+
 /// A barrier in shared memory with alternating phases: a phase ends when all arrivals and all announced bytes are in.
 class Barrier {
  public:
@@ -76,6 +100,18 @@ class Barrier {
   }
 
   __device__ void arrive() { arrive_at(address()); }
+  __device__ void arrive_as_warp() { cuda::arrive_as_warp(address()); }
+
+  /// Every thread of a ring, or one lane for its warp, gives a stage back to bulk copies. An arrival alone lets the
+  /// next copy overtake reads of the stage that are still under way.
+  __device__ void give_back() {
+    publish_to_bulk_copies();
+    arrive();
+  }
+  __device__ void give_back_as_warp() {
+    publish_to_bulk_copies();
+    arrive_as_warp();
+  }
 
   /// Adds an arrival to this phase: it comes when all asynchronous copies of this thread so far have arrived.
   __device__ void await_copies() {
@@ -99,11 +135,6 @@ class Barrier {
 /// Waits until `threads` threads of the block have called meet with the same `name` (1 to 15).
 __device__ inline void meet(int name, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(name), "r"(threads) : "memory");
-}
-
-/// After this, bulk copies may read or overwrite shared memory that plain stores wrote or that threads were reading.
-__device__ inline void publish_to_bulk_copies() {
-  if constexpr (has_bulk_copies) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 /// After this, bulk copies see the barriers that were initialised.

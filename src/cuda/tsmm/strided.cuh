@@ -406,7 +406,7 @@ __global__ void __launch_bounds__(block_threads, Math::blocks)
   RingPosition at{0, 0};
   [[maybe_unused]] unsigned turns_of_cluster = 0;
   const auto release = [&] {
-    barriers.empty[at.stage].arrive();
+    barriers.empty[at.stage].give_back();
     at.advance(1, p.stages);
   };
   for (std::uint32_t fixed = items.first();; fixed += items.step()) {  // fixed turns where there is no A to wait for

@@ -178,7 +178,7 @@ __device__ inline void add_chunks(const TsmttsmRing<Real>& p, const Share& share
         b += step_by * 16 * p.b.row_step;
       }
     }
-    barriers.empty[at.stage].arrive();
+    barriers.empty[at.stage].give_back();
     at.advance(in_turn, p.stages);
   }
 }

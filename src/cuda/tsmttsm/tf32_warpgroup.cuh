@@ -75,12 +75,6 @@ class UnitPosition {
   int units_, wrap_, chunks_, stages_;
 };
 
-/// One lane arrives for its warp, once all lanes are done.
-__device__ inline void arrive_as_warp(std::uint32_t barrier) {
-  __syncwarp();
-  if (elected()) arrive_at(barrier);
-}
-
 /// The address of barriers. The compiler must keep it in a register instead of computing it again and again.
 __device__ inline std::uint32_t kept_address(const Barrier* barriers) {
   std::uint32_t address = shared_address(barriers);
@@ -202,8 +196,8 @@ __device__ inline void transpose_units(const TsmttsmRing<float>& p, const Share&
           });
         });
       }
-      if (half == Buffers::in_unit - 1 && next.leaves()) arrive_at(empty + 8 * stage);
       publish_to_bulk_copies();
+      if (half == Buffers::in_unit - 1 && next.leaves()) arrive_at(empty + 8 * stage);
       arrive_as_warp(full_transposed + 8 * buffer.stage);
       buffer.advance(Buffers::step / Buffers::sets, Buffers::count);  // buffers are taken in turn, like units
     });
