@@ -104,10 +104,13 @@ def main():
                 dtype = cupy.complex128 if key[3] == "Z" else cupy.float64
                 times = []
                 for order in "CF":
-                    times.append(milliseconds(*key[:3], dtype, order, key[4] == "hard", options.rounds))
+                    try:
+                        times.append(milliseconds(*key[:3], dtype, order, key[4] == "hard", options.rounds))
+                    except cupy.cuda.memory.OutOfMemoryError as error:
+                        print(f"{key}: {error}", file=sys.stderr)
                     cupy.get_default_memory_pool().free_all_blocks()
-                known[key] = min(times)
-            value = f"{known[key]:.4f}"
+                known[key] = f"{min(times):.4f}" if times else ""
+            value = known[key]
         cells = list(row.values())
         out.writerow([*cells[:-1], value, cells[-1]])
         sys.stdout.flush()
