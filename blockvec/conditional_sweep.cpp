@@ -61,6 +61,19 @@ void conditional_sweep(const BlockVector<Scalar, Layout, Space>& all, const Smal
 }
 
 template <class Scalar, class Layout, class Space>
+void conditional_inner_product(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                               const SmallMatrix<Scalar, Space>& p, const unsigned* condition) {
+  require_same_rows("conditional_inner_product", v, w);
+  require_small("conditional_inner_product", "P", p, v.width(), w.width(), v);
+  if (is_ruled_out<Space>(condition)) return;
+  const std::int64_t k = v.local_rows(), m = v.width(), b = w.width();
+  const OperationTimer<Space> timer(v.context(), Operation::inner_product,
+                                    Cost<Scalar>::inner_product_bytes(k, m, b, same_block(v, w)),
+                                    Cost<Scalar>::product_flops(k, m, b));
+  local_inner_product(v, w, p, condition);
+}
+
+template <class Scalar, class Layout, class Space>
 std::int64_t conditional_sweep_words(const BlockVector<Scalar, Layout, Space>& all, std::int64_t b,
                                      bool with_products) {
   const std::int64_t change = all.width() + b;
@@ -70,6 +83,9 @@ std::int64_t conditional_sweep_words(const BlockVector<Scalar, Layout, Space>& a
 #define BLOCKVEC_CONDITIONAL_SWEEP(Scalar, Layout, Space)                                                       \
   template void conditional_sweep(const BlockVector<Scalar, Layout, Space>&, const SmallMatrix<Scalar, Space>&, \
                                   const unsigned*, const SmallMatrix<Scalar, Space>*);                          \
+  template void conditional_inner_product(const BlockVector<Scalar, Layout, Space>&,                            \
+                                          const BlockVector<Scalar, Layout, Space>&,                            \
+                                          const SmallMatrix<Scalar, Space>&, const unsigned*);                  \
   template std::int64_t conditional_sweep_words(const BlockVector<Scalar, Layout, Space>&, std::int64_t, bool);
 BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_CONDITIONAL_SWEEP)
 

@@ -66,9 +66,10 @@ Trust<RealOf<Scalar>> adopt(Call<Scalar, Layout, Space>& call, const QueuedSweep
     const auto& [status, s, g, r] = results.sweeps[i];
     const bool is_last = i + 1 == results.formed;
     if (status.changes == 0 || i == 0) {
-      dense::copy(s, products.s);
+      const bool all = s.rows() == m;
+      if (all) dense::copy(s, products.s);
       dense::copy(g, products.g);
-      products.set_known(Known::all);
+      products.set_known(all ? Known::all : Known::gram);
     }
     if (status.changes == 0) break;
     if (i == 0) {
@@ -83,7 +84,8 @@ Trust<RealOf<Scalar>> adopt(Call<Scalar, Layout, Space>& call, const QueuedSweep
     products.forget();
     if (i == 0 || m > 0) ++findings.result.sweeps;  // a block without a basis takes one, whatever the method within
     const auto changed = status.tidies != 0 ? call.block.w : call.block.v.joined(call.block.w);
-    findings.words += conditional_sweep_words(changed, b, !is_last);
+    const bool leaves_out = !is_last && results.sweeps[i + 1].s.rows() < m;
+    findings.words += conditional_sweep_words(changed, b, !is_last && !leaves_out) + (leaves_out ? b : 0);
     findings.note_condition(status.condition_estimate);
     if (status.tidies != 0) {
       trust.inner = status.a;  // V was dealt with by the sweep before
@@ -188,7 +190,7 @@ Result orthonormalize(Call<Scalar, Layout, Space>& call, const Queued<Scalar, La
     look_at_block(call);
     sweep = chosen_sweeps(call);
     call.extended = nullptr;
-  } else if (call.products.known == Known::all) {
+  } else if (call.products.known != Known::none) {
     sweep = second_sweep(call);
   } else {
     call.findings.left_to_device = sweep.certified() || !escalates;

@@ -42,9 +42,10 @@ PythagoreanLimits<RealOf<Scalar>> pythagorean_limits(std::int64_t m, std::int64_
 template <class Real>
 struct PythagoreanStatus {
   unsigned certified;       ///< 1: the sweep is enough, else 0
-  unsigned changes;         ///< 1: R is to be trusted, so that W may change by it. This and the next four: 0 elsewhere,
+  unsigned changes;         ///< 1: R is to be trusted, so that W may change by it. This and the next five: 0 elsewhere,
                             ///< and where the kernel's condition is; conditions of products (kernels::CudaExecution)
   unsigned continues;       ///< 1: W changes, and another sweep is to follow
+  unsigned projects_next;   ///< 1: that one has V and W to deal with
   unsigned tidies_next;     ///< 1: that one has W alone to deal with (Verdict::tidy)
   unsigned finishes;        ///< 1: W becomes [V W] C, and no other sweep is to follow
   unsigned tidies;          ///< 1: W becomes W R^-1, and no other sweep is to follow

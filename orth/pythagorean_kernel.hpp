@@ -127,7 +127,7 @@ struct Factorize {
     const int rank = (faulty & not_finite) != 0 ? 0 : eliminate(team, own, shared);
     if (rank < b) {
       if (thread == 0) {
-        say({0, 0, 0, 0, 0, 0, (faulty & not_finite) == 0, (faulty & out_of_range) == 0, rank, 0, 0, 1});
+        say({0, 0, 0, 0, 0, 0, 0, (faulty & not_finite) == 0, (faulty & out_of_range) == 0, rank, 0, 0, 1});
       }
       return;
     }
@@ -412,8 +412,8 @@ struct Factorize {
     const bool continues = trusted && goes_on(another, certified);
     const bool tidies_next = continues && another == Another::may && projected && places.m > 0;
     const bool ends = trusted && !continues, tidies = ends && is_tidy;
-    say({certified, trusted, continues, tidies_next, ends && !tidies, tidies, 1, in_range, b, a, passed_on,
-         std::sqrt(largest / smallest)});
+    say({certified, trusted, continues, continues && !tidies_next, tidies_next, ends && !tidies, tidies, 1, in_range, b,
+         a, passed_on, std::sqrt(largest / smallest)});
   }
 };
 

@@ -48,13 +48,23 @@ QueuedSweeps<Scalar, Layout, Space>::QueuedSweeps(const BlockVector<Scalar, Layo
     if (looks && profiles) look();
     const bool may_finish = another != Another::must && !(looks && profiles && is_open_);
     if (may_finish) conditional_sweep(all, first.c, &first.status->finishes);
+    is_apart_ = conditional_sweep_words(all, b_, true) > conditional_sweep_words(all, b_, false);
     if (most == 2 && is_open_) {
       second = factor_of(1);
-      conditional_sweep(all, first.c, &first.status->continues, &second->p);
+      conditional_sweep(all, first.c, &first.status->continues, is_apart_ ? nullptr : &second->p);
     }
     if (looks && !profiles) look();
     if (!second || !is_open_) return;
     queued_ = 2;
+    if (is_apart_) {
+      const auto w = all.columns(m_, m_ + b_);
+      const bool may_project = !looks || results_of(0).status.tidies_next == 0;
+      const bool may_tidy = another == Another::may && (!looks || !may_project);
+      if (may_project) conditional_inner_product(all, w, second->p, &first.status->projects_next);
+      if (may_tidy) {
+        conditional_inner_product(w, w, second->p.block(m_, m_ + b_, 0, b_), &first.status->tidies_next);
+      }
+    }
     InnerProducts<Scalar, Layout, Space>(context_).add_share(second->p).reduce();
     factorize_pythagorean(*second, limits, Another::none, {report_of(1), word()}, first.status);
     conditional_sweep(all, second->c, &second->status->finishes);
@@ -88,7 +98,8 @@ void QueuedSweeps<Scalar, Layout, Space>::await_word() const {
 template <class Scalar, class Layout, class Space>
 SweepResults<Scalar> QueuedSweeps<Scalar, Layout, Space>::results_of(int sweep) const {
   const auto factor = PythagoreanFactor<Scalar, Kokkos::HostSpace>::in(report_of(sweep), context_, m_, b_);
-  return {*factor.status, factor.p.block(0, m_, 0, b_), factor.p.block(m_, m_ + b_, 0, b_), factor.r};
+  const bool leaves_out = sweep > 0 && is_apart_ && results_of(0).status.tidies_next != 0;
+  return {*factor.status, factor.p.block(0, leaves_out ? 0 : m_, 0, b_), factor.p.block(m_, m_ + b_, 0, b_), factor.r};
 }
 
 template <class Scalar, class Layout, class Space>

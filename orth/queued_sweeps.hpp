@@ -11,15 +11,17 @@ namespace blockvec::orth {
 template <class Scalar>
 struct SweepResults {
   PythagoreanStatus<RealOf<Scalar>> status;  ///< changes: W has been changed by this sweep, or will be; else it has not
-  SmallMatrix<Scalar> s, g;  ///< V^H W (m x b) and W^H W (b x b) of the W that the sweep found, whatever its verdict
+  SmallMatrix<Scalar> s, g;  ///< V^H W (m x b, or 0 x b where a tidy sweep has left V out) and W^H W (b x b) of the W
+                             ///< that the sweep found, whatever its verdict
   SmallMatrix<Scalar> r;     ///< b x b upper triangular, if the status has rank b
 };
 
 /// One or two Pythagorean sweeps over `all` = [V W], V being the first m columns, without the host between their steps.
 /// A sweep: the products [S; G] = [V W]^H W, their factor and its verdict (factorize_pythagorean), and W <- (W - V S)
 /// R^-1 where R is to be trusted. Where the first one changes W, and the verdict on it and `another` ask for that, the
-/// second one follows; after Verdict::tidy it is W <- W R^-1. Cost: K (m + b) words for the first products, one
-/// reduction of (m + b) b words for the products of each sweep, and conditional_sweep_words for each change.
+/// second one follows; after Verdict::tidy it is W <- W R^-1, and its products leave V out unless they come with the
+/// change in one pass. Cost: K (m + b) words for the first products, one reduction of (m + b) b words for the products
+/// of each sweep, and conditional_sweep_words for each change and what follows from it.
 ///
 /// On one rank and by NCCL all can be queued at once (Verdicts::at_the_end): steps that turn out needless end before
 /// they read tall data, but for the reduction of the second products over ranks, which then adds up what nobody reads.
@@ -66,6 +68,7 @@ class QueuedSweeps {
   Context context_;
   std::int64_t m_, b_;
   int queued_ = 1;                 // sweeps
+  bool is_apart_ = false;          // W's change and the products of the new W are two passes
   bool is_open_ = true;            // the host has not heard of the last of them
   mutable bool is_heard_ = false;  // results() has been called
   KeptMemory<Staging> here_;       // the word, and of each sweep P, R and the status as the host sees them

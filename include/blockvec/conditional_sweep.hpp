@@ -16,8 +16,14 @@ template <class Scalar, class Layout, class Space>
 void conditional_sweep(const BlockVector<Scalar, Layout, Space>& all, const SmallMatrix<Scalar, Space>& c,
                        const unsigned* condition, const SmallMatrix<Scalar, Space>* p = nullptr);
 
-/// Words a row that this moves, b being the columns of C: m + 2b, with products as well where a device makes both in one
-/// pass (kernels::cuda_sweeps_in_one_pass); else m + b more for them.
+/// inner_product of V and W on this rank under such a condition: P, m x b, becomes its share of V^H W, or stays as it
+/// is. Cost: m + b words a row, b if V is W, or none of that; no reduction, no wait.
+template <class Scalar, class Layout, class Space>
+void conditional_inner_product(const BlockVector<Scalar, Layout, Space>& v, const BlockVector<Scalar, Layout, Space>& w,
+                               const SmallMatrix<Scalar, Space>& p, const unsigned* condition);
+
+/// Words a row that a conditional sweep moves, b being the columns of C: m + 2b, with products as well where a device
+/// makes both in one pass (kernels::cuda_sweeps_in_one_pass); else m + b more for them.
 template <class Scalar, class Layout, class Space>
 std::int64_t conditional_sweep_words(const BlockVector<Scalar, Layout, Space>& all, std::int64_t b, bool with_products);
 

@@ -53,10 +53,10 @@ class PythagoreanFactor : public ::testing::Test {
   }
 
   static auto fields(const typename Factor_::Status& status) {
-    const auto& [certified, changes, continues, tidies_next, finishes, tidies, finite, in_range, rank, a, passed_on,
-                 condition_estimate] = status;
-    return std::tuple(certified, changes, continues, tidies_next, finishes, tidies, finite, in_range, rank, a,
-                      passed_on, condition_estimate);
+    const auto& [certified, changes, continues, projects_next, tidies_next, finishes, tidies, finite, in_range, rank, a,
+                 passed_on, condition_estimate] = status;
+    return std::tuple(certified, changes, continues, projects_next, tidies_next, finishes, tidies, finite, in_range,
+                      rank, a, passed_on, condition_estimate);
   }
 
   /// What the kernel makes of P, in the case's memory space; twice, with the same bits.

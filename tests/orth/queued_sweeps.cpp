@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <blockvec/conditional_sweep.hpp>
 #include <blockvec/operations.hpp>
 #include <memory>
 #include <string>
@@ -95,6 +96,8 @@ TYPED_TEST(QueuedSweeps, TakeAsManyAsAreNeeded) {
           EXPECT_EQ(first.status.tidies_next, tidies);
           EXPECT_EQ(last.status.tidies, tidies);
           EXPECT_EQ(last.status.finishes, changes && !tidies);
+          const bool apart = conditional_sweep_words(all, b, true) > conditional_sweep_words(all, b, false);
+          EXPECT_EQ(last.s.rows(), tidies && apart ? 0 : m);
           const auto rounding = rounding_residual<Scalar>(m + b) * norm(trial.x);
           EXPECT_LE(distance<Scalar>(collect(first.s), gram(trial.v_given, trial.x)), rounding);
           EXPECT_LE(distance<Scalar>(collect(first.g), gram(trial.x, trial.x)), rounding * norm(trial.x));
