@@ -86,10 +86,6 @@ class NumPy:
         """What a function of the caller's has made of such arrays, to compute with."""
         return np.asarray(given)
 
-    def zeros(self, shape: tuple[int, int], dtype: np.dtype) -> Any:
-        """A small matrix."""
-        return np.zeros(shape, dtype, "F")
-
     def small(self, matrix: np.ndarray) -> Any:
         """A small matrix of NumPy's, in Fortran order."""
         return matrix
@@ -223,10 +219,6 @@ class CuPy(Device):
         with self._current():
             return self._cupy.empty(shape, dtype, order)
 
-    def zeros(self, shape: tuple[int, int], dtype: np.dtype) -> Any:
-        with self._current():
-            return self._cupy.zeros(shape, dtype, "F")
-
     def small(self, matrix: np.ndarray) -> Any:
         with self._current():
             return self._cupy.asarray(matrix, order="F")
@@ -272,9 +264,6 @@ class Torch(Device):
         if order == "C":
             return self._torch.empty(shape, **self._options(dtype))
         return self._torch.empty(shape[::-1], **self._options(dtype)).T
-
-    def zeros(self, shape: tuple[int, int], dtype: np.dtype) -> Any:
-        return self._torch.zeros(shape[::-1], **self._options(dtype)).T
 
     def small(self, matrix: np.ndarray) -> Any:
         return self._torch.from_numpy(np.ascontiguousarray(matrix.T)).to(self._device).T

@@ -108,8 +108,8 @@ def _orthogonalize(
                 Q = home.empty((rows, width), talls.dtype, order)  # takes X's place: no copy
             else:
                 Q = home.copy(Q, order)
-        S = None if basis is None else home.zeros((columns, width), talls.dtype)
-        R = home.zeros((width, width), talls.dtype)
+        S = None if basis is None else home.empty((columns, width), talls.dtype, "F")
+        R = home.empty((width, width), talls.dtype, "F")
 
     def judge(name: str, products: list[complex], lengths: list[float]) -> None:
         matrix.judge(products, lengths, talls.dtype, positive=True)
