@@ -27,7 +27,8 @@ BAND = (DIAGONAL + scipy.sparse.diags([0.1, 0.1], [-1, 1], shape=(N, N))).tocsr(
         (None, {"preconditioner": "jacobi", "block": 2}, "jacobi-davidson"),
         (DIAGONAL, {}, "lanczos"),
         (DIAGONAL.toarray(), {}, "lanczos"),
-        (BAND, {}, "lobpcg"),
+        (BAND, {}, "dense"),
+        (BAND, {"maxiter": 1000}, "lobpcg"),
         (BAND, {"preconditioner": "jacobi"}, "jacobi-davidson"),
     ],
 )

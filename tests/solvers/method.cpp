@@ -41,7 +41,12 @@ TEST(Method, IsDenseForMoreRowsWhereSearchesTakeMore) {
     }
     return problem.rows - 1;
   };
+  // docs/dense.md has these.
   const std::int64_t one_matrix = most_rows({});
+  EXPECT_EQ(one_matrix, 180);
+  EXPECT_EQ(most_rows({.has_b = true}), 213);
+  EXPECT_EQ(most_rows({.is_inside = true}), 353);
+  EXPECT_EQ(most_rows({.is_inside = true, .has_b = true}), 965);
   EXPECT_LT(one_matrix, most_rows({.wanted = 60}));
   EXPECT_LT(one_matrix, most_rows({.is_inside = true}));
   EXPECT_LT(one_matrix, most_rows({.wants_wide_blocks = true}));
