@@ -55,8 +55,9 @@ class DenseDiagonalization {
       (void)pencil_.measure(columns(0), options_.tolerance, result);
     } else {
       require_hermitian(solver, "A", a);
+      pencil_.norm_a = longest_column(a);
       spectrum_ = Spectrum<Scalar>::of(a, b);
-      pencil_.norm_a = pencil_.has_b() ? longest_column(a) : spectrum_.largest();
+      if (!pencil_.has_b()) pencil_.norm_a = spectrum_.largest();
       if (pencil_.deflation().width() > 0) spectrum_.leave_out(all_rows(pencil_.b_deflation()));
       hand_back(result);
     }
@@ -73,7 +74,9 @@ class DenseDiagonalization {
       name == "A" ? pencil_.apply_a(x, y) : pencil_.apply_b(x, y);
     };
     return formed_matrix<Vector>(context(), pencil_.rows(), apply, [&] {
-      journal_.see({.applications = pencil_.applications()});
+      Step step;
+      step.applications = pencil_.applications();
+      journal_.see(std::move(step));
       return !journal_.is_stopped();
     });
   }
@@ -111,7 +114,9 @@ class DenseDiagonalization {
     if (options_.target) return std::abs(value - static_cast<Real>(*options_.target));
     return options_.which == Which::smallest ? value : -value;
   }
-  bool is_inside(std::int64_t i) const { return rank(i) <= error_of(options_.tolerance, i); }
+  /// LAPACK is backward stable: the backward error of what it finds, roughly.
+  double rounding() const { return static_cast<double>(spectrum_.vectors().rows()) * epsilon<Scalar>; }
+  bool is_inside(std::int64_t i) const { return rank(i) <= error_of(rounding(), i); }
 
   void hand_back(Result<Vector>& result) {
     std::vector<std::int64_t> order(static_cast<std::size_t>(spectrum_.count()));
@@ -126,10 +131,8 @@ class DenseDiagonalization {
     const Vector x = columns(count);
     take_rows(spectrum_.vectors(), order, x);
     const bool is_right = pencil_.measure(x, options_.tolerance, result);
-    // LAPACK is backward stable.
-    const double rounding = static_cast<double>(spectrum_.vectors().rows()) * epsilon<Scalar>;
     for (const std::int64_t i : order)
-      result.residual_estimates.push_back(static_cast<double>(error_of(rounding, i) / spectrum_.length(i)));
+      result.residual_estimates.push_back(static_cast<double>(error_of(rounding(), i) / spectrum_.length(i)));
     if (options_.interval && inside > count) {
       result.why = fmt::format("{} eigenvalues lie there, and {} were asked for at most", inside, count);
     } else if (!is_right) {
@@ -161,7 +164,9 @@ class DenseDiagonalization {
 
   /// The last step: all that is found.
   void tell(const Result<Vector>& result, bool is_right) {
-    Step step{.applications = result.applications, .residuals = result.residual_norms};
+    Step step;
+    step.applications = result.applications;
+    step.residuals = result.residual_norms;
     if (is_right) {
       step.converged = std::ssize(result.eigenvalues);
       step.eigenvalues = result.eigenvalues;

@@ -15,16 +15,16 @@ class Spectrum {
   using Real = RealOf<Scalar>;
 
   Spectrum() = default;
-  /// Of A, which becomes the eigenvectors, or of A and a B that has rows.
+  /// Of A, or of A and a B that has rows. A's memory holds the eigenvectors then.
   static Spectrum of(const SmallMatrix<Scalar>& a, const SmallMatrix<Scalar>& b) {
     Spectrum result;
     result.count_ = a.rows();
-    result.vectors_ = SmallMatrix<Scalar>(a.context(), a.rows(), a.rows());
+    result.vectors_ = a;
     result.values_ = SmallMatrix<Real>(a.context(), 1, a.rows());
     if (b.rows() == 0) {
-      orth::dense::eigendecomposition(a, result.values_, result.vectors_);
+      orth::dense::eigendecomposition(a, result.values_, a);
     } else {
-      result.condition_of_b_ = orth::dense::generalized_eigendecomposition(a, b, result.values_, result.vectors_);
+      result.condition_of_b_ = orth::dense::generalized_eigendecomposition(a, b, result.values_, a);
       result.lengths_ = SmallMatrix<Real>(a.context(), 1, a.rows());
       result.measure();
     }

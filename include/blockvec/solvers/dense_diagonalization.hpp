@@ -36,20 +36,21 @@ DenseOptions checked(DenseOptions options, std::int64_t rows, std::int64_t defla
 ///     auto inside = dense_diagonalization<BlockVector<double>>({.a = a, .b = b}, {.interval = Interval{1, 1.5}});
 ///
 /// For small matrices, in which a search would come to span the whole space. A and B are applied to the columns of the
-/// identity, and every rank holds the matrices that this gives; LAPACK runs on the first rank. Since the whole spectrum
-/// is known, multiplicities are certain, and so is Result::last_level_cut: a level is cut where the spectrum has
-/// another eigenvalue like the last one. Residuals and backward errors are recomputed from A and B as after a search.
-/// Collective. Result::status is exhausted where these stay above the tolerance, as a badly conditioned B lets them,
-/// and where more eigenvalues lie in an interval than were asked for. Observers see a step after each block of columns,
-/// and end the formation with false; no pair is known then. Cost: A applied to rows + wanted + 1 columns, B to rows +
-/// wanted, 64 at a time; 9 rows^3 products, with a B 14 rows^3 (complex: 4 times that), with deflated vectors 12 rows^3
-/// more; 4 to 7 reductions, of up to rows^2 numbers. Memory: 6 rows^2 numbers on every rank, with a B 9, of which 4 are
-/// kept for the next time; 128 columns. Throws InputError for options that do not fit, for more rows than memory or
-/// LAPACK's indices allow (32,766), and naming A or B and the entry where they are not Hermitian: A - A^H may have
-/// rounding errors of products, (rows + 8) eps ||A||_F; ShapeError for vectors of other rows than the operator's; Error
-/// for a B that is not positive definite; NotFiniteError naming A or B and the column; what the operators throw.
-/// Initial vectors, preconditioners, inverse_b and a_single are not used. For block vectors of all scalars and layouts
-/// in every memory space of this build. Source: LAPACK Users' Guide 1999, sections 2.3.4 and 2.3.5.
+/// identity, and every rank holds the matrices that this gives; LAPACK runs in one thread of the first rank. Since the
+/// whole spectrum is known, multiplicities are certain, and so is Result::last_level_cut: a level is cut where the
+/// spectrum has another eigenvalue like the last one. Residuals and backward errors are recomputed from A and B as
+/// after a search. Collective. Result::status is exhausted where these stay above the tolerance, as a badly conditioned
+/// B lets them, and where more eigenvalues lie in an interval than were asked for. Observers see a step after each
+/// block of columns, and end the formation with false; no pair is known then. Cost: A applied to rows + wanted + 1
+/// columns, B to rows + wanted, 64 at a time; 9 rows^3 products, with a B 14 rows^3 (complex: 4 times that), with
+/// deflated vectors 12 rows^3 more; 4 to 7 reductions, of up to rows^2 numbers. Memory: 6 rows^2 numbers on every rank,
+/// with a B 9, of which 4 are kept for the next time; 128 columns. Throws InputError for options that do not fit, for
+/// more rows than memory or LAPACK's indices allow (32,766), and naming A or B and the entry where they are not
+/// Hermitian: A - A^H may have rounding errors of products, (rows + 8) eps ||A||_F; ShapeError for vectors of other
+/// rows than the operator's; Error for a B that is not positive definite; NotFiniteError naming A or B and the column;
+/// what the operators throw. Initial vectors, preconditioners, inverse_b and a_single are not used. For block vectors
+/// of all scalars and layouts in every memory space of this build. Source: LAPACK Users' Guide 1999, sections 2.3.4
+/// and 2.3.5.
 template <class Vector>
 Result<Vector> dense_diagonalization(const Problem<Vector>& problem, const DenseOptions& options = {},
                                      const Observer& observer = {});
