@@ -15,10 +15,10 @@ the median counts. The table has every setting that was tried. `ratio`: seconds 
 
 No library is given a factorisation of A or B. At the lower end of pairs all get Jacobi's preconditioner, except our
 Lanczos, Chebyshev and dense, which take none; dense, the whole spectrum by LAPACK, is tried up to 1000 rows. SLEPc's
-filter is given the interval of the wanted eigenvalues and the range of all, which it needs. PRIMME is told how many eigenvalues lie in an interval. Only solving is timed. Reading the matrix,
-setting up operators and, where a library has such a step (SLEPc, ours), allocating the basis are not. Ours runs on
-threads (OMP_PROC_BIND), SLEPc on MPI ranks. The others multiply through Python; they get a product on all cores where
-that is faster than SciPy's serial one.
+filter is given the interval of the wanted eigenvalues and the range of all, which it needs. PRIMME is told how many
+eigenvalues lie in an interval. Only solving is timed. Reading the matrix, setting up operators and, where a library has
+such a step (SLEPc, ours), allocating the basis are not. Ours runs on threads (OMP_PROC_BIND), SLEPc on MPI ranks. The
+others multiply through Python; they get a product on all cores where that is faster than SciPy's serial one.
 
 A run is stopped after --limit seconds, and a setting after three times the best complete answer; the table says so.
 The table is written after each problem. No problem begins after --minutes, and --resume goes on with those that are
@@ -102,7 +102,7 @@ INSIDE_ON_PAIRS = INSIDE | {
 }
 
 
-MOST_DENSE_ROWS = 1000
+MOST_DENSE_ROWS = 1000  # of which we try the whole spectrum
 
 
 def settings_of(problem, is_pair, rows):

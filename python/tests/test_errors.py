@@ -60,7 +60,7 @@ EIGSH = [
     ((A, 2), {"which": "SA", "method": "interior"}, ValueError, "needs sigma or interval"),
     ((A, 2), {"sigma": 1, "preconditioner": "chebyshev"}, ValueError, "'chebyshev' helps at an end"),
     ((A, 2), {"interval": (1, 2), "preconditioner": "jacobi"}, ValueError, "no method takes interval and precond"),
-    ((A, 2), {"interval": (1, 2), "method": "jacobi-davidson"}, ValueError, "takes no interval: 'interior' and 'dense' do"),
+    ((A, 2), {"interval": (1, 2), "method": "jacobi-davidson"}, ValueError, "no interval: 'interior' and 'dense' do"),
     ((A, 2), {"which": "SA", "Minv": A}, ValueError, "Minv is given, but no M"),
     ((A, 2, A), {"which": "SA", "Minv": A, "preconditioner": "jacobi"}, ValueError, "no method takes .*Minv and pre"),
     ((A, 2, A), {"which": "SA", "Minv": A, "method": "lobpcg"}, ValueError, "takes no Minv: .*'chebyshev' and"),

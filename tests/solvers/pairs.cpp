@@ -1,5 +1,5 @@
-// LOBPCG, Chebyshev-filtered subspaces, Jacobi-Davidson, block Lanczos, whole spectra: pairs of matrices from files that others made,
-// if the folder BLOCKVEC_MATRICES holds them.
+// LOBPCG, Chebyshev-filtered subspaces, Jacobi-Davidson, block Lanczos, whole spectra: pairs of matrices from files
+// that others made, if the folder BLOCKVEC_MATRICES holds them.
 #include <blockvec/solvers/matrix_file.hpp>
 #include <blockvec/solvers/preconditioners.hpp>
 #include <cstdlib>
