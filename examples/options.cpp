@@ -117,6 +117,9 @@ void check_combinations(const CLI::App& app, const ProgramOptions& options) {
   }
 }
 
+/// Methods that go on from block to block.
+constexpr std::array<std::string_view, 6> searches{"lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"};
+
 /// Options of some methods only, and these methods.
 constexpr struct {
   const char* option;
@@ -133,8 +136,10 @@ constexpr struct {
                       {"--guard", {"lobpcg"}},
                       {"--filter-precision", {"chebyshev"}},
                       {"--max-iterations", {"lobpcg", "jacobi-davidson", "chebyshev"}},
-                      {"--checkpoint", {"lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"}},
-                      {"--restart", {"lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"}}};
+                      {"--orth", searches},
+                      {"--no-escalation", searches},
+                      {"--checkpoint", searches},
+                      {"--restart", searches}};
 
 template <class Methods>
 bool takes(const Methods& methods, std::string_view method) {

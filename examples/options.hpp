@@ -88,8 +88,7 @@ struct ProgramOptions {
     return result;
   }
   solvers::DenseOptions dense() const {
-    solvers::DenseOptions result{
-        .tolerance = lanczos.tolerance, .which = lanczos.which, .target = target, .orth = lanczos.orth};
+    solvers::DenseOptions result{.tolerance = lanczos.tolerance, .which = lanczos.which, .target = target};
     if (has_wanted) result.wanted = lanczos.wanted;
     if (!interval.empty()) result.interval = solvers::Interval{interval[0], interval[1]};
     return result;

@@ -273,6 +273,7 @@ def main():
             (["--interval", 1, 2, "--which", "largest", "--method", "dense"], "--interval and --which exclude each other"),
             (["--method", "dense", "--max-iterations", 9], "--max-iterations is no option of --method dense"),
             (["--method", "dense", "--checkpoint", out], "--checkpoint is no option of --method dense"),
+            (["--method", "dense", "--orth", "bcgs2/svqb"], "--orth is no option of --method dense"),
             (["--method", "dense", "--problem", "laplacian", "--grid", 40000], "LAPACK's indices reach 32766 rows"),
             (["--target", 3, "--nev", 0], "0 eigenpairs"),
             (["--target", 3, "--which", "largest", "--method", "jacobi-davidson"], "--target and --which exclude each other"),
