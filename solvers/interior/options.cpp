@@ -1,6 +1,9 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <blockvec/solvers/interior.hpp>
 #include <blockvec/solvers/lanczos.hpp>
+#include <cmath>
 
 #include "solvers/option_checks.hpp"
 
@@ -12,7 +15,7 @@ InteriorOptions checked(InteriorOptions options, std::int64_t expected, std::int
   const std::int64_t left = rows - deflated;
   check.rows(rows);
   if (options.interval) check.interval(options.interval->from, options.interval->to);
-  check.target(options.target);
+  if (!std::isfinite(options.target)) check.refuse(fmt::format("the target must be a number, not {}", options.target));
   if (options.block == 0) options.block = block;
   check.block(options.block);
   check.tolerance(options.tolerance);
