@@ -28,7 +28,7 @@ void require_memory(const Communicator& communicator, std::int64_t rows, bool ha
   const auto bytes = static_cast<std::size_t>(numbers) * sizeof(Scalar);
   const auto ranks = static_cast<std::size_t>(communicator.local_size());
   collectively(communicator, [&] {
-    expect_memory(fmt::format("{} of {} rows by {} ranks of this machine", solver, rows, ranks), bytes * ranks);
+    expect_memory(fmt::format("{} of {} rows on {} rank(s) of this machine", solver, rows, ranks), bytes * ranks);
     return true;
   });
 }
