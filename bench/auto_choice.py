@@ -47,10 +47,15 @@ class Case:
     files: tuple = ()  # or files of --data
     preconditioner: str = None
     tolerance: float = 1e-8
+    is_small: bool = False  # some hundred rows, which dense solves as well
 
     def title(self):
         with_it = f", {self.preconditioner}" if self.preconditioner else ""
-        return f"{self.name}, {self.wanted}{with_it}"
+        where = " ".join(["", *self.options]).replace(" --", ", ") if self.is_inside() else ""
+        return f"{self.name}, {self.wanted}{where}{with_it}"
+
+    def is_inside(self):
+        return "--interval" in self.options or "--target" in self.options
 
     def is_pair(self):
         return self.b is not None or len(self.files) > 1
@@ -58,7 +63,12 @@ class Case:
     def methods(self):
         if self.preconditioner:
             return METHODS[2:]
-        return METHODS
+        methods = METHODS
+        if "--interval" in self.options:
+            methods = ["interior"]
+        elif "--target" in self.options:
+            methods = ["interior", "jacobi-davidson"]
+        return methods + ["dense"] * self.is_small
 
 
 def line(length, diagonal=2.0, beside=-1.0):
@@ -111,6 +121,7 @@ def copies(rows):
     return rotated(np.concatenate([np.zeros(8), np.full(8, 0.1), np.linspace(1, 10, rows - 16)]))
 
 
+ELAST = ("elast_a.mtx", "elast_b.mtx")
 CASES = [
     Case("ring of 20 spins", 8, heisenberg(20)),
     Case("laplacian 50^3", 2, grid(50)),
@@ -131,6 +142,16 @@ CASES = [
     Case("elements 24^3", 8, a=lambda: elements(24)[0], b=lambda: elements(24)[1]),
     Case("elements 24^3", 8, a=lambda: elements(24)[0], b=lambda: elements(24)[1], preconditioner="jacobi"),
     Case("evsl", 20, files=("evsl_A.mtx", "evsl_B.mtx"), preconditioner="jacobi", tolerance=1e-10),
+    Case("chain of 72", 8, a=lambda: line(72), is_small=True),
+    Case("laplacian 12^2", 8, a=lambda: laplacian(12, 2), is_small=True),
+    Case("laplacian 18^2", 8, a=lambda: laplacian(18, 2), is_small=True),
+    Case("laplacian 18^2", 40, a=lambda: laplacian(18, 2), is_small=True),
+    Case("laplacian 15^2", 8, ["--target", "3.1"], a=lambda: laplacian(15, 2), is_small=True),
+    Case("laplacian 28^2", 8, ["--target", "3.1"], a=lambda: laplacian(28, 2), is_small=True),
+    Case("elements 5^3", 8, a=lambda: elements(5)[0], b=lambda: elements(5)[1], is_small=True),
+    Case("elast", 10, files=ELAST, is_small=True),
+    Case("elast", 12, ["--interval", "1", "1.5"], files=ELAST, is_small=True),
+    Case("lund", 10, files=("lund_a.mtx", "lund_b.mtx"), is_small=True),
     Case("NM1", 12, files=("evsl_NM1A.mtx", "evsl_NM1B.mtx"), preconditioner="jacobi", tolerance=1e-12),
 ]
 

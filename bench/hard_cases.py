@@ -3,12 +3,12 @@
 
     bench/hard_cases.py --program build/release/examples/eigensolve --data DATA > bench/results/cpu/hard_cases.csv
 
-Each case is solved by each method on 1 and on 4 ranks of one thread. `status`: converged; else in the solver's words
-why not, or how it refuses. `missed` counts wanted eigenvalues, copies counted, that a run that calls itself converged
-has not found; `error` is the largest difference to a wanted eigenvalue over the largest of ||A||, or of the values of
-a pair. `cut`: the solver says that the wanted number cuts a level. Exit status 1 if anything is missed, not finite,
-takes more than --limit seconds, or ends without a word. DATA is a folder with mhd1280b.mtx and mhd4800b.mtx; without
-them their cases are left out. Needs python3-scipy.
+Each case is solved by each method on 1 and on 4 ranks of one thread, and by dense, the whole spectrum, up to 1000
+rows. `status`: converged; else in the solver's words why not, or how it refuses. `missed` counts wanted eigenvalues,
+copies counted, that a run that calls itself converged has not found; `error` is the largest difference to a wanted
+eigenvalue over the largest of ||A||, or of the values of a pair. `cut`: the solver says that the wanted number cuts a
+level. Exit status 1 if anything is missed, not finite, takes more than --limit seconds, or ends without a word.
+DATA is a folder with mhd1280b.mtx and mhd4800b.mtx; without them their cases are left out. Needs python3-scipy.
 """
 import argparse
 import csv
@@ -31,6 +31,7 @@ from peer_answers import count_missed
 from solver_problems import close_levels, graphene, hypercube, hypercube_values, rotated, two_levels
 
 METHODS = ["lanczos", "chebyshev", "lobpcg", "jacobi-davidson"]
+MOST_DENSE_ROWS = 1000
 COLUMNS = ["case", "rows", "wanted", "method", "ranks", "status", "missed", "error", "cut", "applications", "seconds"]
 
 
@@ -118,7 +119,7 @@ def solve(arguments, case, files, method, ranks):
         answer = os.path.join(folder, "answer.json")
         command = [arguments.program, *files, *case.options, "--method", method, "--nev", str(case.wanted)]
         command += ["--tol", repr(case.accuracy), "--threads", "1", "--quiet", "--json", answer]
-        if case.preconditioner:
+        if case.preconditioner and method != "dense":
             command += ["--preconditioner", case.preconditioner]
         if arguments.device:
             command += ["--device", arguments.device]
@@ -189,7 +190,8 @@ def main():
                         scipy.io.mmwrite(paths[-1], matrix.tocoo(), symmetry="symmetric", precision=17)
                 files = ["--matrix", paths[0], *(["--mass", paths[1]] if len(paths) > 1 else [])]
                 rows = "" if isinstance(case.a, str) else case.a.shape[0]
-            for method in case.methods:
+            is_small = rows != "" and rows <= MOST_DENSE_ROWS
+            for method in case.methods + ("dense",) * is_small:
                 for ranks in arguments.ranks:
                     row, is_bad = judge(case, solve(arguments, case, files, method, ranks))
                     about = {"case": case.name, "rows": rows, "wanted": case.wanted, "method": method, "ranks": ranks}

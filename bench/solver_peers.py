@@ -14,11 +14,11 @@ the median counts. The table has every setting that was tried. `ratio`: seconds 
 `applications_b` counts vectors that B was applied to, where we know.
 
 No library is given a factorisation of A or B. At the lower end of pairs all get Jacobi's preconditioner, except our
-Lanczos and Chebyshev, which take none. SLEPc's filter is given the interval of the wanted eigenvalues and the range of
-all, which it needs. PRIMME is told how many eigenvalues lie in an interval. Only solving is timed. Reading the matrix,
-setting up operators and, where a library has such a step (SLEPc, ours), allocating the basis are not. Ours runs on
-threads (OMP_PROC_BIND), SLEPc on MPI ranks. The others multiply through Python; they get a product on all cores where
-that is faster than SciPy's serial one.
+Lanczos, Chebyshev and dense, which take none; dense, the whole spectrum by LAPACK, is tried up to 1000 rows. SLEPc's
+filter is given the interval of the wanted eigenvalues and the range of all, which it needs. PRIMME is told how many
+eigenvalues lie in an interval. Only solving is timed. Reading the matrix, setting up operators and, where a library has
+such a step (SLEPc, ours), allocating the basis are not. Ours runs on threads (OMP_PROC_BIND), SLEPc on MPI ranks. The
+others multiply through Python; they get a product on all cores where that is faster than SciPy's serial one.
 
 A run is stopped after --limit seconds, and a setting after three times the best complete answer; the table says so.
 The table is written after each problem. No problem begins after --minutes, and --resume goes on with those that are
@@ -102,15 +102,21 @@ INSIDE_ON_PAIRS = INSIDE | {
 }
 
 
-def settings_of(problem, is_pair):
+MOST_DENSE_ROWS = 1000  # of which we try the whole spectrum
+
+
+def settings_of(problem, is_pair, rows):
     """{library: settings} for this problem."""
     if not problem.is_inside():
-        return ON_PAIRS if is_pair else SETTINGS
-    davidson = {"method": "jacobi-davidson"}
-    ours = INTERIOR[:1] if is_pair else INTERIOR
-    if not problem.interval:
-        ours = [davidson] + [davidson | {"preconditioner": "block-jacobi"}] * is_pair + ours
-    return {"BlockVec": ours} | (INSIDE_ON_PAIRS if is_pair else INSIDE)
+        settings = ON_PAIRS if is_pair else SETTINGS
+        ours = settings["BlockVec"]
+    else:
+        settings = INSIDE_ON_PAIRS if is_pair else INSIDE
+        davidson = {"method": "jacobi-davidson"}
+        ours = INTERIOR[:1] if is_pair else INTERIOR
+        if not problem.interval:
+            ours = [davidson] + [davidson | {"preconditioner": "block-jacobi"}] * is_pair + ours
+    return settings | {"BlockVec": ours + [{"method": "dense"}] * (rows <= MOST_DENSE_ROWS)}
 
 
 COLUMNS = [
@@ -366,12 +372,12 @@ def run_ours(program, task, cores, limit):
 class Comparison:
     """All libraries on one problem."""
 
-    def __init__(self, problem, matrices, options, norms, arguments):
+    def __init__(self, problem, matrices, options, norms, rows, arguments):
         self.problem, self.arguments, self.notes = problem, arguments, []
         self.task = {"matrices": matrices, "options": options, "norms": norms, "wanted": problem.wanted}
         self.task |= {"place": problem.place(), "interval": problem.interval}
         self.is_pair = matrices[1] is not None
-        self.settings = settings_of(problem, self.is_pair)
+        self.settings = settings_of(problem, self.is_pair, rows)
         self.fastest = None  # seconds of a complete answer
 
     def run(self, library, setting, tolerance, limit):
@@ -495,7 +501,7 @@ def compare(problem, arguments, versions):
             scipy.sparse.save_npz(file, matrix, compressed=False)
         a, norms = matrices[0], [norm_of(matrix) for matrix in matrices]
         print(f"{problem.title()}: n = {a.shape[0]}, {a.nnz} entries, ||A|| = {norms[0]:.4g}", flush=True)
-        comparison = Comparison(problem, (files + [None])[:2], options, norms, arguments)
+        comparison = Comparison(problem, (files + [None])[:2], options, norms, a.shape[0], arguments)
         exact = problem.exact(arguments.data)
         if exact is None:
             exact = comparison.reference()

@@ -112,6 +112,9 @@ int solve_pair(Operator& a, RunSummary run, const Source& source, ProgramOptions
     const Communicator& communicator = a.context().communicator();
     options.traits.has_inverse_b = mass && solvers::is_diagonal(communicator, a.rows(), *mass);
     options.traits.wants_wide_blocks = options.is_on_gpu() || communicator.size() > 1;
+    options.traits.rows = a.rows().global_rows();
+    options.traits.is_complex = ScalarTraits<Scalar>::is_complex;
+    if (options.interval.empty() || options.has_wanted) options.traits.wanted = options.lanczos.wanted;
     options.choose_method();
     if (mass) problem.inverse_b = solvers::inverse_of_diagonal(diagonal(*mass));
     const auto end = options.target ? std::nullopt : std::optional(options.lanczos.which);

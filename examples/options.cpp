@@ -117,22 +117,29 @@ void check_combinations(const CLI::App& app, const ProgramOptions& options) {
   }
 }
 
+/// Methods that go on from block to block.
+constexpr std::array<std::string_view, 6> searches{"lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"};
+
 /// Options of some methods only, and these methods.
 constexpr struct {
   const char* option;
-  std::array<std::string_view, 5> methods;
-} method_options[] = {{"--target", {"interior", "jacobi-davidson"}},
-                      {"--interval", {"interior"}},
-                      {"--which", {"lanczos", "lobpcg", "jacobi-davidson", "chebyshev"}},
+  std::array<std::string_view, 6> methods;
+} method_options[] = {{"--target", {"interior", "jacobi-davidson", "dense"}},
+                      {"--interval", {"interior", "dense"}},
+                      {"--which", {"lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "dense"}},
                       {"--block", {"lanczos", "jacobi-davidson", "interior"}},
                       {"--basis", {"lanczos", "jacobi-davidson", "interior"}},
                       {"--filter", {"lanczos"}},
                       {"--max-restarts", {"lanczos", "interior"}},
-                      {"--mass", {"lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"}},
+                      {"--mass", {"lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior", "dense"}},
                       {"--preconditioner", {"lobpcg", "jacobi-davidson"}},
                       {"--guard", {"lobpcg"}},
                       {"--filter-precision", {"chebyshev"}},
-                      {"--max-iterations", {"lobpcg", "jacobi-davidson", "chebyshev"}}};
+                      {"--max-iterations", {"lobpcg", "jacobi-davidson", "chebyshev"}},
+                      {"--orth", searches},
+                      {"--no-escalation", searches},
+                      {"--checkpoint", searches},
+                      {"--restart", searches}};
 
 template <class Methods>
 bool takes(const Methods& methods, std::string_view method) {
@@ -168,6 +175,7 @@ void read_allowed_methods(const CLI::App& app, ProgramOptions& options) {
   std::vector<Method> methods{Method::lanczos, Method::lobpcg, Method::jacobi_davidson, Method::chebyshev};
   if (options.traits.is_inside) methods = {Method::interior};
   if (options.target && app.count("--which") == 0) methods.push_back(Method::jacobi_davidson);
+  if (!options.traits.is_inside || app.count("--which") == 0) methods.push_back(Method::dense);
   for (const Method method : methods) {
     const bool takes_all = std::all_of(std::begin(method_options), std::end(method_options), [&](const auto& one) {
       return app.count(one.option) == 0 || takes(one.methods, solvers::name_of(method));
@@ -194,7 +202,11 @@ void check_method(const CLI::App& app, ProgramOptions& options) {
   }
   if (options.method == "interior" && (app.count("--target") > 0) == (app.count("--interval") > 0))
     throw CLI::ValidationError("--method interior takes one of --target and --interval");
+  if (options.target && !options.interval.empty())
+    throw CLI::ValidationError("--target and --interval exclude each other");
   if (options.target && app.count("--which") > 0) throw CLI::ValidationError("--target and --which exclude each other");
+  if (!options.interval.empty() && app.count("--which") > 0)
+    throw CLI::ValidationError("--interval and --which exclude each other");
   if (options.target && options.preconditioner == "chebyshev")
     throw CLI::ValidationError("--preconditioner chebyshev helps at an end of the spectrum, not near --target");
   if (options.interval.size() == 2 && !(options.interval[0] < options.interval[1]))
@@ -217,13 +229,13 @@ void check_method(const CLI::App& app, ProgramOptions& options) {
 void add_solver_options(CLI::App& app, ProgramOptions& options) {
   const std::string group = "Solver";
   solvers::LanczosOptions& lanczos = options.lanczos;
-  app.add_option(
-         "--method", options.method,
-         "lanczos: thick-restart block Lanczos with a Chebyshev filter. lobpcg, jacobi-davidson: take "
-         "--preconditioner. chebyshev: filtered subspaces, for many pairs. interior: Lanczos with a filter "
-         "around --target or --interval. All take --mass. auto: by the problem, among those that take the options that "
-         "are given")
-      ->check(CLI::IsMember({"auto", "lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"}))
+  app.add_option("--method", options.method,
+                 "lanczos: thick-restart block Lanczos with a Chebyshev filter. lobpcg, jacobi-davidson: take "
+                 "--preconditioner. chebyshev: filtered subspaces, for many pairs. interior: Lanczos with a filter "
+                 "around --target or --interval. dense: the whole spectrum of a small matrix, by LAPACK. All take "
+                 "--mass. auto: by the problem, among those that take the options that "
+                 "are given")
+      ->check(CLI::IsMember({"auto", "lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior", "dense"}))
       ->group(group);
   app.add_option("--preconditioner", options.preconditioner,
                  "lobpcg, jacobi-davidson: none; jacobi: the diagonals of A and B; block-jacobi[:SIZE]: their diagonal "
@@ -231,10 +243,10 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
       ->group(group);
   app.add_option("--nev", lanczos.wanted, "eigenpairs wanted; with --interval the most that there is room for")
       ->group(group);
-  app.add_option("--target", options.target, "interior, jacobi-davidson: the pairs nearest to this eigenvalue")
+  app.add_option("--target", options.target, "interior, jacobi-davidson, dense: the pairs nearest to this eigenvalue")
       ->default_str("")
       ->group(group);
-  app.add_option("--interval", options.interval, "interior: all pairs from this eigenvalue to that")
+  app.add_option("--interval", options.interval, "interior, dense: all pairs from this eigenvalue to that")
       ->expected(2)
       ->group(group);
   app.add_option("--which", lanczos.which, "end of the spectrum, algebraically: smallest or largest")

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <blockvec/solvers/chebyshev.hpp>
+#include <blockvec/solvers/dense_diagonalization.hpp>
 #include <blockvec/solvers/interior.hpp>
 #include <blockvec/solvers/jacobi_davidson.hpp>
 #include <blockvec/solvers/lanczos.hpp>
@@ -28,7 +29,7 @@ struct ProgramOptions {
   double disorder = 1;
   std::vector<std::int64_t> flux;  ///< empty, or p and q
 
-  /// lanczos, lobpcg, jacobi-davidson, chebyshev or interior once the command line has been read.
+  /// lanczos, lobpcg, jacobi-davidson, chebyshev, interior or dense once the command line has been read.
   std::string method = "auto";
   std::string method_reason;                     ///< why, where auto chose it
   std::vector<solvers::Method> allowed_methods;  ///< for auto to choose from; empty: the method was given
@@ -82,6 +83,12 @@ struct ProgramOptions {
                                     .orth = lanczos.orth,
                                     .checkpoint = lanczos.checkpoint};
     if (has_block) result.block = lanczos.block;
+    if (has_wanted) result.wanted = lanczos.wanted;
+    if (!interval.empty()) result.interval = solvers::Interval{interval[0], interval[1]};
+    return result;
+  }
+  solvers::DenseOptions dense() const {
+    solvers::DenseOptions result{.tolerance = lanczos.tolerance, .which = lanczos.which, .target = target};
     if (has_wanted) result.wanted = lanczos.wanted;
     if (!interval.empty()) result.interval = solvers::Interval{interval[0], interval[1]};
     return result;

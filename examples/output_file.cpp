@@ -80,11 +80,14 @@ OutputFile::OutputFile(std::string name) : name_(std::move(name)) {
   if (unknown) fail(name_, unknown.message());
   if (status && is_standard_output(*status)) fail(name_, "it is the standard output, too");
   draft_ = create_draft(name_, target_);
-  if (status) chmod(draft_.c_str(), status->st_mode & 07777);
+  if (!status) return;
+  mode_ = status->st_mode & 07777;
+  chmod(draft_.c_str(), *mode_);
 }
 
 void OutputFile::write(std::string_view content) {
   const int file = open(draft_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file >= 0 && mode_) fchmod(file, *mode_);  // each draft is a new file
   int error = file < 0 ? errno : write_all(file, content);
   if (file >= 0 && close(file) != 0 && error == 0) error = errno;
   if (error != 0) {

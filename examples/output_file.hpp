@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <blockvec/communicator.hpp>
 #include <blockvec/solvers/collective.hpp>
 #include <filesystem>
@@ -44,6 +46,7 @@ class OutputFile {
   std::filesystem::path target_;
   std::string draft_;
   bool is_direct_ = false;
+  std::optional<mode_t> mode_;  // of the older file
 };
 
 /// The files that the options name, all of which can be written as far as can be known before. Only the first rank has

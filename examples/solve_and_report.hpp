@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <blockvec/solvers/chebyshev.hpp>
+#include <blockvec/solvers/dense_diagonalization.hpp>
 #include <blockvec/solvers/interior.hpp>
 #include <blockvec/solvers/jacobi_davidson.hpp>
 #include <blockvec/solvers/lanczos.hpp>
@@ -29,6 +30,7 @@ solvers::Result<Vector> solve(solvers::Problem<Vector> problem, ProgramOptions o
   if (options.is_lanczos()) return solvers::block_lanczos(problem, options.lanczos, observer);
   if (options.method == "chebyshev") return solvers::chebyshev_subspace(problem, options.chebyshev(), observer);
   if (options.method == "interior") return solvers::interior_lanczos(problem, options.interior(), observer);
+  if (options.method == "dense") return solvers::dense_diagonalization(problem, options.dense(), observer);
   if (options.preconditioner == "chebyshev") {
     const auto ends = solvers::estimated_ends(problem.a, options.lanczos.seed);
     problem.precondition = solvers::chebyshev_preconditioner(problem.a, ends, 8, 30, options.lanczos.which);

@@ -25,10 +25,12 @@ class Journal {
         stopping_(context_.communicator(), observer),
         first_reduction_(context_.reductions()) {}
 
-  /// The clock begins to run. True: the search has been read back from the checkpoint that it is to go on from.
+  /// The clock begins to run.
+  void begin() { begin_ = Clock::now(); }
+  /// It does. True: the search has been read back from the checkpoint that it is to go on from.
   template <class Search>
   bool begin_or_resume(Search& search) {
-    begin_ = Clock::now();
+    begin();
     if (!checkpoint_.is_continuation()) return false;
     checkpoint_.restore(search);
     return true;

@@ -4,16 +4,18 @@
 #include <array>
 #include <blockvec/solvers/input_error.hpp>
 #include <blockvec/solvers/method.hpp>
+#include <cmath>
 #include <utility>
 
 namespace blockvec::solvers {
 namespace {
 
-constexpr std::array<std::pair<Method, std::string_view>, 5> names{{{Method::lanczos, "lanczos"},
+constexpr std::array<std::pair<Method, std::string_view>, 6> names{{{Method::lanczos, "lanczos"},
                                                                     {Method::lobpcg, "lobpcg"},
                                                                     {Method::jacobi_davidson, "jacobi-davidson"},
                                                                     {Method::chebyshev, "chebyshev"},
-                                                                    {Method::interior, "interior"}}};
+                                                                    {Method::interior, "interior"},
+                                                                    {Method::dense, "dense"}}};
 
 struct Rule {
   bool (*holds)(const ProblemTraits&);
@@ -21,8 +23,47 @@ struct Rule {
   std::string_view reason;
 };
 
+/// What LAPACK takes for the whole spectrum, in products of real numbers: a reduction to a tridiagonal matrix and the
+/// eigenvectors, and with a B its factor and four triangular solves.
+double products_of_lapack(const ProblemTraits& p) {
+  const double rows = static_cast<double>(p.rows), cube = rows * rows * rows;
+  return (p.has_b ? 14 : 9) * (p.is_complex ? 4 : 1) * cube;
+}
+
+/// What a search takes at least, in the same unit: it goes twice through a basis, since it looks for copies, in steps
+/// of a narrow block. A step takes some 12 operations on tall data, which cost little but their beginning, and a small
+/// problem of the size that the basis has by then. Without an inverse of B images of all columns under A and B are
+/// carried along, 3 times as many operations. Inside the spectrum a filter comes in between, whose degree is about 6
+/// times the part of the spectrum that it is to reach; with a B that is not diagonal each of its products takes 20 or
+/// more with B.
+double least_products_of_search(const ProblemTraits& p) {
+  constexpr double block = 3;
+  const bool has_costly_b = p.has_b && !p.has_inverse_b;
+  const double operations_a_step = has_costly_b ? 36 : 12;
+  // A few microseconds, in which LAPACK makes so many products. Launches and reductions take longer.
+  const double operation = p.wants_wide_blocks ? 3e5 : 1e5;
+  const double rows = static_cast<double>(p.rows), wanted = static_cast<double>(p.wanted);
+  const double basis = 2 * wanted + 12 * block, steps = 2 * basis / block;
+  const double small_problems = 2 * 9 * std::pow(basis, 4) / (4 * block);
+  double filter = 0;
+  if (p.is_inside) {
+    // Some 10 entries a row, at a tenth of LAPACK's speed, and an update.
+    const double product = 2 * operation + 10 * 2 * 10 * block * rows;
+    filter = 6 * rows / (8 * (wanted + block)) * product * (has_costly_b ? 20 : 1);
+  }
+  return steps * (operations_a_step * operation + filter) + small_problems;
+}
+
+/// Whether the whole spectrum is the cheapest way to a few pairs, by an estimate, and takes no memory to speak of.
+bool is_cheapest_as_a_whole(const ProblemTraits& p) {
+  constexpr double little_memory = 64 << 20;
+  const double rows = static_cast<double>(p.rows), bytes = (p.has_b ? 9 : 6) * (p.is_complex ? 16 : 8) * rows * rows;
+  return p.rows > 0 && bytes <= little_memory && products_of_lapack(p) <= least_products_of_search(p);
+}
+
 /// The first rule that holds and whose method is allowed counts. Measured: bench/results/cpu/auto_choice.csv.
 constexpr Rule rules[] = {
+    {is_cheapest_as_a_whole, Method::dense, "the whole spectrum of so few rows takes less than a search"},
     // Filters of B^-1 A take many products with B for each one with A, Jacobi-Davidson takes one.
     {[](const ProblemTraits& p) { return p.is_inside && p.has_b && !p.has_inverse_b; }, Method::jacobi_davidson,
      "pairs near a target are wanted, and B is not diagonal"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <blockvec/solvers/checkpoint.hpp>
 #include <blockvec/solvers/input_error.hpp>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -25,6 +26,13 @@ class OptionChecks {
     if (wanted >= 1 && wanted <= rows - deflated) return;
     refuse(fmt::format("{} eigenpairs were asked of a matrix with {} rows{}", wanted, rows,
                        deflated > 0 ? fmt::format(" beside {} deflated vectors", deflated) : ""));
+  }
+  void target(double target) const {
+    if (!std::isfinite(target)) refuse(fmt::format("the target must be a number, not {}", target));
+  }
+  void interval(double from, double to) const {
+    if (from < to && std::isfinite(from) && std::isfinite(to)) return;
+    refuse(fmt::format("an interval has a lower end and an upper one, not {} and {}", from, to));
   }
   void tolerance(double tolerance) const {
     if (!(tolerance > 0)) refuse(fmt::format("the tolerance must be positive, not {}", tolerance));

@@ -74,12 +74,18 @@ class Pencil {
     if (!has_b()) return;
     const auto bounds = spectrum_bounds(metric_.apply, model, steps_for_definiteness, seed);
     norm_b = bounds.norm();
-    if (bounds.lowest > static_cast<Real>(rows().global_rows()) * epsilon<Real> * norm_b) return;
+    require_definite(bounds);
+  }
+
+  /// Refuses a B with such ends of its spectrum where it is not positive definite to rounding.
+  void require_definite(const RitzBounds<Real>& bounds) const {
+    const Real norm = bounds.norm();
+    if (bounds.lowest > static_cast<Real>(rows().global_rows()) * epsilon<Real> * norm) return;
     throw Error(
         fmt::format("{}: B is not positive definite to rounding: a vector x has x^H B x = {:.1e} ||B|| ||x||^2, with "
                     "||B|| at least "
                     "{:.1e}",
-                    solver_, static_cast<double>(bounds.lowest / norm_b), static_cast<double>(norm_b)));
+                    solver_, static_cast<double>(bounds.lowest / norm), static_cast<double>(norm)));
   }
 
   /// ||r|| / ((||A|| + |theta| ||B||) ||x||) for residual and vector of these lengths.

@@ -43,16 +43,18 @@ def check(w, v, exact, wanted, dense):
 
 
 @pytest.mark.parametrize("mass", ["none", "diagonal", "band", "dense", "function"])
-@pytest.mark.parametrize("method", ["auto", "interior", "jacobi-davidson"])
+@pytest.mark.parametrize("method", ["auto", "interior", "jacobi-davidson", "dense"])
 def test_near_a_number(method, mass):
     m, dense, exact = spread(mass)
     target = float(exact[70] + 0.3 * (exact[71] - exact[70]))
     nearest = np.sort(exact[np.argsort(np.abs(exact - target))[:5]])
-    w, v = result = bv.eigsh(A, 5, m, sigma=target, method=method)
+    iteration = {"maxiter": 2000} if method == "auto" else {}  # else it is the whole spectrum of so small a matrix
+    w, v = result = bv.eigsh(A, 5, m, sigma=target, method=method, **iteration)
     check(w, v, exact, nearest, dense)
     assert result.converged
     if method == "auto":
         assert result.method == ("interior" if mass in ("none", "diagonal") else "jacobi-davidson")
+        assert bv.eigsh(A, 5, m, sigma=target).method == "dense"
 
 
 def test_near_a_number_with_a_preconditioner():
@@ -69,9 +71,10 @@ def test_in_an_interval(mass):
     gaps = np.flatnonzero(np.diff(exact) > 0.01)
     first, last = gaps[gaps >= 50][0], gaps[gaps >= 80][0]
     ends = float(exact[first] + 0.005), float(exact[last] + 0.005)
-    w, v = result = bv.eigsh(A, M=m, interval=ends)
-    check(w, v, exact, exact[first + 1 : last + 1], dense)
-    assert result.method == "interior"
+    for method, iteration in (("interior", {"maxiter": 300}), ("dense", {})):
+        w, v = result = bv.eigsh(A, M=m, interval=ends, **iteration)
+        check(w, v, exact, exact[first + 1 : last + 1], dense)
+        assert result.method == method
 
 
 @pytest.mark.parametrize("method", ["interior", "chebyshev"])

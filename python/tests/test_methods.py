@@ -27,7 +27,8 @@ BAND = (DIAGONAL + scipy.sparse.diags([0.1, 0.1], [-1, 1], shape=(N, N))).tocsr(
         (None, {"preconditioner": "jacobi", "block": 2}, "jacobi-davidson"),
         (DIAGONAL, {}, "lanczos"),
         (DIAGONAL.toarray(), {}, "lanczos"),
-        (BAND, {}, "lobpcg"),
+        (BAND, {}, "dense"),
+        (BAND, {"maxiter": 1000}, "lobpcg"),
         (BAND, {"preconditioner": "jacobi"}, "jacobi-davidson"),
     ],
 )
@@ -37,6 +38,35 @@ def test_choice(m, options, method):
     # M is at least 0.8, and the residual is measured by ||A|| + |w| ||M||.
     assert np.abs(result.eigenvalues - exact[:3]).max() <= 4 * conftest.value_error(EXACT, 1e-8, A.dtype)
     assert result.method == method
+
+
+@pytest.mark.parametrize("dtype", "fdFD")
+def test_whole_spectrum(dtype):
+    """Of a small matrix: at both ends, with copies, beside constraints; it takes nothing that steers an iteration."""
+    a = conftest.laplacian(7, 2).astype(dtype)
+    exact = scipy.linalg.eigvalsh(a.toarray().astype("D" if dtype in "FD" else "d"))
+    error = 8 * len(exact) * np.finfo(dtype).eps * exact[-1]
+    for which, wanted in (("SA", exact[:5]), ("LA", exact[-5:])):
+        w, v = result = bv.eigsh(a, 5, which=which)
+        assert result.method == "dense" and result.converged
+        assert result.applications == len(exact) + 5 + 1
+        assert np.abs(w - wanted).max() <= error
+    w, v = bv.eigsh(a, which="SA", k=len(exact))
+    assert np.abs(w - exact).max() <= error
+    rest = bv.eigsh(a, 4, which="SA", Y=v[:, :2])  # one of two copies
+    assert rest.method == "dense" and np.abs(rest.eigenvalues - exact[2:6]).max() <= error
+    for name, value in {"v0": v[:, :1], "ncv": 48, "maxiter": 90, "options": {"orth": "bcgs2/svqb"}}.items():
+        assert bv.eigsh(a, 2, which="SA", **{name: value}).method == "lanczos"
+        with pytest.raises(bv.InputError, match=f"method='dense' takes no {name}: 'lanczos' and"):
+            bv.eigsh(a, 2, which="SA", method="dense", **{name: value})
+
+
+def test_whole_spectrum_stops():
+    def stop(step):
+        raise StopIteration
+
+    result = bv.eigsh(A, 4, which="SA", method="dense", callback=stop)
+    assert not result.converged and len(result.eigenvalues) == 0 and result.eigenvectors.shape == (N, 0)
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,7 @@ InteriorOptions checked(InteriorOptions options, std::int64_t expected, std::int
   const OptionChecks check("interior_lanczos");
   const std::int64_t left = rows - deflated;
   check.rows(rows);
-  if (options.interval && !(options.interval->from < options.interval->to && std::isfinite(options.interval->from) &&
-                            std::isfinite(options.interval->to))) {
-    check.refuse(fmt::format("an interval has a lower end and an upper one, not {} and {}", options.interval->from,
-                             options.interval->to));
-  }
+  if (options.interval) check.interval(options.interval->from, options.interval->to);
   if (!std::isfinite(options.target)) check.refuse(fmt::format("the target must be a number, not {}", options.target));
   if (options.block == 0) options.block = block;
   check.block(options.block);

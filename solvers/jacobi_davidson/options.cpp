@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <blockvec/solvers/jacobi_davidson.hpp>
-#include <cmath>
 
 #include "solvers/option_checks.hpp"
 
@@ -20,8 +19,7 @@ JacobiDavidsonOptions checked(JacobiDavidsonOptions options, std::int64_t rows, 
   if (options.inner_steps < 1) check.refuse(fmt::format("there is at least 1 inner step, not {}", options.inner_steps));
   options.block = std::min(options.block, left);
   if (options.target) {
-    if (!std::isfinite(*options.target))
-      check.refuse(fmt::format("the target must be a number, not {}", *options.target));
+    check.target(*options.target);
     options.which = Which::smallest;
     if (options.basis == 0)
       options.basis = std::max<std::int64_t>({60, 2 * options.wanted + 12 * options.block, 2 * options.kept});

@@ -201,13 +201,16 @@ def main():
             file.write("%%MatrixMarket matrix coordinate real symmetric\n81 81 81\n")
             file.writelines(f"{i} {i} 2\n" for i in range(1, 82))
         pair = ["--problem", "laplacian", "--grid", 9, 9, "--mass", mass, "--nev", 4, "--json", out]
-        assert "method: lanczos, since B is diagonal" in run(*pair).stdout
+        assert "method: dense, since the whole spectrum of so few rows" in run(*pair).stdout
+        assert "method: lanczos, since B is diagonal" in run(*pair, "--max-restarts", 300).stdout
         assert "method: chebyshev, since B is diagonal" in run(*pair, "--max-iterations", 900).stdout
         chosen = "lobpcg, since" if LAUNCHER else "jacobi-davidson, since B and"
         assert f"method: {chosen} a preconditioner " in run(*pair, "--preconditioner", "jacobi").stdout
         assert "method: lanczos, since" in run(*pair, "--block", 2).stdout
         assert "method: jacobi-davidson, since" in run(*pair, "--block", 2, "--preconditioner", "jacobi").stdout
-        for option in ["--target", 2], ["--target", 2, "--method", "jacobi-davidson"], ["--interval", 0.9, 1.3]:
+        for option in (["--target", 2, "--max-restarts", 300], ["--target", 2, "--method", "jacobi-davidson"],
+                       ["--target", 2, "--method", "dense"], ["--interval", 0.9, 1.3, "--max-restarts", 300],
+                       ["--interval", 0.9, 1.3, "--method", "dense"]):
             said = "method: interior, since pairs inside" in run(*pair[:-4], *option, "--json", out).stdout
             assert said is ("--method" not in option)
             with open(out) as file:
@@ -223,9 +226,9 @@ def main():
         with open(elements := os.path.join(folder, "elements.mtx"), "w") as file:
             file.write("%%MatrixMarket matrix coordinate real symmetric\n81 81 161\n")
             file.writelines(f"{i} {i} 4\n" + (f"{i + 1} {i} 1\n" if i < 81 else "") for i in range(1, 82))
-        near = run(*pair[:5], "--mass", elements, "--target", 0.5).stdout
+        near = run(*pair[:5], "--mass", elements, "--target", 0.5, "--max-iterations", 2000).stdout
         assert "method: jacobi-davidson, since pairs near a target are wanted, and B is not diagonal" in near, near
-        for method in ("lanczos", "lobpcg", "jacobi-davidson", "chebyshev"):
+        for method in ("lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "dense"):
             run(*pair, "--method", method)
             with open(out) as file:
                 result = json.load(file)
@@ -266,6 +269,12 @@ def main():
             (["--target", 3, "--interval", 1, 2], "takes one of --target and --interval"),
             (["--interval", 2, 1], "--interval takes its lower end and then its upper one"),
             (["--target", 3, "--which", "largest"], "--which is no option of --method interior"),
+            (["--target", 3, "--interval", 1, 2, "--method", "dense"], "--target and --interval exclude each other"),
+            (["--interval", 1, 2, "--which", "largest", "--method", "dense"], "--interval and --which exclude each other"),
+            (["--method", "dense", "--max-iterations", 9], "--max-iterations is no option of --method dense"),
+            (["--method", "dense", "--checkpoint", out], "--checkpoint is no option of --method dense"),
+            (["--method", "dense", "--orth", "bcgs2/svqb"], "--orth is no option of --method dense"),
+            (["--method", "dense", "--problem", "laplacian", "--grid", 40000], "LAPACK's indices reach 32766 rows"),
             (["--target", 3, "--nev", 0], "0 eigenpairs"),
             (["--target", 3, "--which", "largest", "--method", "jacobi-davidson"], "--target and --which exclude each other"),
             (["--target", 3, "--preconditioner", "chebyshev"], "helps at an end of the spectrum, not near --target"),

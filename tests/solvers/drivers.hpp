@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <blockvec/solvers/chebyshev.hpp>
+#include <blockvec/solvers/dense_diagonalization.hpp>
 #include <blockvec/solvers/jacobi_davidson.hpp>
 #include <blockvec/solvers/lanczos.hpp>
 #include <blockvec/solvers/lobpcg.hpp>
@@ -110,8 +111,20 @@ struct Lanczos {
   static Options with(std::int64_t wanted) { return {.wanted = wanted}; }
 };
 
+/// The whole spectrum, of pairs that are not too large for it.
+struct Dense {
+  using Options = DenseOptions;
+  static constexpr const char* name = "dense_diagonalization";
+  static constexpr std::int64_t most_rows = 1000;
+  template <class Vector>
+  static Result<Vector> solve(const Problem<Vector>& problem, const Options& options, const Observer& observer = {}) {
+    return dense_diagonalization<Vector>(problem, options, observer);
+  }
+  static Options with(std::int64_t wanted) { return {.wanted = wanted}; }
+};
+
 using Drivers = testing::Types<Lobpcg, ChebyshevSubspace, ChebyshevInSingle, JacobiDavidson>;
-using PairDrivers = testing::Types<Lobpcg, ChebyshevSubspace, JacobiDavidson, Lanczos>;
+using PairDrivers = testing::Types<Lobpcg, ChebyshevSubspace, JacobiDavidson, Lanczos, Dense>;
 struct DriverNames {
   template <class Driver>
   static std::string GetName(int) {

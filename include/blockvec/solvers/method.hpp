@@ -1,14 +1,16 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
 namespace blockvec::solvers {
 
-/// The solvers: block_lanczos(), lobpcg(), jacobi_davidson(), chebyshev_subspace(), interior_lanczos().
-enum class Method { lanczos, lobpcg, jacobi_davidson, chebyshev, interior };
+/// The solvers: block_lanczos(), lobpcg(), jacobi_davidson(), chebyshev_subspace(), interior_lanczos(),
+/// dense_diagonalization().
+enum class Method { lanczos, lobpcg, jacobi_davidson, chebyshev, interior, dense };
 
-/// "lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior".
+/// "lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior", "dense".
 std::string_view name_of(Method method);
 /// The other way round. Throws InputError for other words.
 Method method_named(std::string_view name);
@@ -20,6 +22,9 @@ struct ProblemTraits {
   bool has_inverse_b = false;       ///< B^-1 is given (Problem::inverse_b) and exact, as that of a diagonal B
   bool has_preconditioner = false;  ///< Problem::precondition is given
   bool wants_wide_blocks = false;   ///< on a device or on several ranks: narrow blocks and reductions take long
+  std::int64_t rows = 0;            ///< of A; 0: not known
+  std::int64_t wanted = 8;          ///< eigenpairs, as far as their number is known
+  bool is_complex = false;          ///< A's entries are
 };
 
 /// A method, and why it was chosen.

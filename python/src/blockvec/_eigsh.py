@@ -138,9 +138,10 @@ def eigsh(
         a row of A, and at least 16 eps. With M the residual is measured by ||A|| + |w| ||M||.
     return_eigenvectors : bool
         False: only the eigenvalues are returned.
-    method : {"auto", "lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior"}
+    method : {"auto", "lanczos", "lobpcg", "jacobi-davidson", "chebyshev", "interior", "dense"}
         "auto" takes what is likely to be the fastest of those that take all that is given: at an end of the spectrum
-        Lanczos without M and preconditioner; "interior" with ``interval``, and with ``sigma`` unless M is not diagonal.
+        Lanczos without M and preconditioner; "interior" with ``interval``, and with ``sigma`` unless M is not diagonal;
+        "dense", the whole spectrum by LAPACK, for some hundred rows. That one takes no v0, ncv, maxiter and options.
     block : int, optional
         Columns that A is applied to at once (Lanczos, Jacobi-Davidson, interior).
     preconditioner : {"jacobi", "chebyshev"}, matrix or function of blocks, optional
@@ -241,14 +242,18 @@ def eigsh(
         interval = _interval_of(interval, sigma)
         arguments = {"which": None if is_inside else which, "sigma": sigma, "interval": interval}
         arguments |= {"M": M, "Minv": Minv, "preconditioner": preconditioner, "block": block}
+        given_options = _options_of(options)
+        arguments |= {"v0": v0, "ncv": ncv, "maxiter": maxiter, "options": given_options or None}
         arguments["filter_precision"] = filter_precision if has_single_filter else None
-        method = method_of(
-            method,
-            [name for name, given in arguments.items() if given is not None],
-            has_inverse=Minv is not None or m is not None and m.is_diagonal(ranks),
-            wants_wide_blocks=not search.home.is_host or ranks.size > 1,
-        )
         wanted = _wanted_of(k, interval, a.size, search.left)
+        traits = {
+            "has_inverse_b": Minv is not None or m is not None and m.is_diagonal(ranks),
+            "wants_wide_blocks": not search.home.is_host or ranks.size > 1,
+            "rows": a.size,
+            "wanted": wanted or _DEFAULT_K,
+            "is_complex": search.dtype.kind == "c",
+        }
+        method = method_of(method, [name for name, given in arguments.items() if given is not None], traits)
         tolerance = tolerance_of(tol, search.dtype, a.row_entries)
         search.request |= {
             "method": method,
@@ -259,7 +264,7 @@ def eigsh(
             "block": 0 if block is None else whole("block", block, 1),
             "basis": _basis_of(ncv, wanted),
             "inverse_b": search.inverse_of_m("Minv", Minv) if takes(method, "Minv") else None,
-            "options": _options_of(options),
+            "options": given_options,
             "single_filter": has_single_filter,
         }
     found = search.run(lambda norm: tolerance)

@@ -57,15 +57,7 @@ def normalize(
     deficiency: int,
     seed: int,
 ) -> dict[str, Any]: ...
-def choose_method(
-    is_inside: bool,
-    has_b: bool,
-    has_inverse_b: bool,
-    has_preconditioner: bool,
-    wants_wide_blocks: bool,
-    allowed: list[str],
-    /,
-) -> str: ...
+def choose_method(given: dict[str, Any], allowed: list[str], /) -> str: ...
 def solve(
     call: Call, request: dict[str, Any], judge: Judge, callback: Callable[[tuple[Any, ...]], bool] | None
 ) -> dict[str, Any]: ...

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _modules
 from ._errors import InputError
 
+# Arguments that steer an iteration.
+_ITERATION = ("v0", "ncv", "maxiter", "options")
 # The arguments that a method takes beside those that all take.
 _TAKES = {
-    "lanczos": ("which", "M", "Minv", "block"),
-    "lobpcg": ("which", "M", "preconditioner"),
-    "jacobi-davidson": ("which", "sigma", "M", "preconditioner", "block"),
-    "chebyshev": ("which", "M", "Minv", "filter_precision"),
-    "interior": ("sigma", "interval", "M", "Minv", "block"),
+    "lanczos": ("which", "M", "Minv", "block", *_ITERATION),
+    "lobpcg": ("which", "M", "preconditioner", *_ITERATION),
+    "jacobi-davidson": ("which", "sigma", "M", "preconditioner", "block", *_ITERATION),
+    "chebyshev": ("which", "M", "Minv", "filter_precision", *_ITERATION),
+    "interior": ("sigma", "interval", "M", "Minv", "block", *_ITERATION),
+    "dense": ("which", "sigma", "interval", "M"),
 }
 _HINTS = {"block": "ncv is the number of columns that it iterates"}
 
@@ -20,10 +25,10 @@ def takes(method: str, argument: str) -> bool:
     return argument in _TAKES[method]
 
 
-def method_of(method: str, given: list[str], *, has_inverse: bool, wants_wide_blocks: bool) -> str:
+def method_of(method: str, given: list[str], traits: dict[str, Any]) -> str:
     """The method that was asked for, or the one that is likely to be the fastest for these arguments.
 
-    ``has_inverse``: the inverse of M is known and exact. ``wants_wide_blocks``: on a device or on several ranks.
+    ``traits``: what else is known of the problem, by the names that ``ProblemTraits`` of the library has.
     """
     if method not in ("auto", *_TAKES):
         raise InputError(f"method={method!r}: expected 'auto', {', '.join(map(repr, _TAKES))}")
@@ -34,9 +39,8 @@ def method_of(method: str, given: list[str], *, has_inverse: bool, wants_wide_bl
         allowed = [one for one, taken in _TAKES.items() if set(given) <= set(taken)]
         if not allowed:
             raise InputError(f"no method takes {', '.join(given[:-1])} and {given[-1]} together")
-        return _modules.host().choose_method(
-            is_inside, "M" in given, has_inverse, "preconditioner" in given, wants_wide_blocks, allowed
-        )
+        known = {"is_inside": is_inside, "has_b": "M" in given, "has_preconditioner": "preconditioner" in given}
+        return _modules.host().choose_method({**traits, **known}, allowed)
     for argument in given:
         if not takes(method, argument):
             others = " and ".join(repr(one) for one in _TAKES if takes(one, argument))

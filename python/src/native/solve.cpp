@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <blockvec/solvers/chebyshev.hpp>
+#include <blockvec/solvers/dense_diagonalization.hpp>
 #include <blockvec/solvers/interior.hpp>
 #include <blockvec/solvers/jacobi_davidson.hpp>
 #include <blockvec/solvers/lanczos.hpp>
@@ -56,9 +57,11 @@ void show_named(Options& options, const Take& take) {
     take("inner_steps", options.inner_steps);
   }
   take("orth", options.orth);
-  take("checkpoint", options.checkpoint.file);
-  take("checkpoint_seconds", options.checkpoint.seconds);
-  take("restart", options.checkpoint.restart);
+  if constexpr (requires { options.checkpoint; }) {
+    take("checkpoint", options.checkpoint.file);
+    take("checkpoint_seconds", options.checkpoint.seconds);
+    take("restart", options.checkpoint.restart);
+  }
 }
 
 /// Throws InputError for names that the method does not have, and values of another type.
@@ -93,7 +96,7 @@ Options options_of(const Request& request) {
   Options options;
   if (request.wanted > 0) options.wanted = request.wanted;
   options.tolerance = request.tolerance;
-  options.seed = request.seed;
+  if constexpr (requires { options.seed; }) options.seed = request.seed;
   if constexpr (requires { options.which; }) options.which = request.which;
   if constexpr (requires { options.target; }) {
     if (request.target) options.target = *request.target;
@@ -145,15 +148,30 @@ Search<Vector> search_from(const Request& request) {
       return with(options_of<ChebyshevOptions>(request), chebyshev_subspace<Vector>);
     case Method::interior:
       return with(options_of<InteriorOptions>(request), interior_lanczos<Vector>);
+    case Method::dense:
+      return with(options_of<DenseOptions>(request), dense_diagonalization<Vector>);
   }
   throw InputError("there is no such method");
 }
 
-std::string choose_method(bool is_inside, bool has_b, bool has_inverse_b, bool has_preconditioner,
-                          bool wants_wide_blocks, const std::vector<std::string>& allowed) {
+template <class Value>
+void read_entry(const nb::dict& given, const char* name, Value& value) {
+  value = nb::cast<Value>(given[name]);
+}
+
+/// `given`: the problem's traits by their names.
+std::string choose_method(const nb::dict& given, const std::vector<std::string>& allowed) {
   std::vector<solvers::Method> methods;
   for (const std::string& name : allowed) methods.push_back(solvers::method_named(name));
-  const solvers::ProblemTraits traits{is_inside, has_b, has_inverse_b, has_preconditioner, wants_wide_blocks};
+  solvers::ProblemTraits traits;
+  read_entry(given, "is_inside", traits.is_inside);
+  read_entry(given, "has_b", traits.has_b);
+  read_entry(given, "has_inverse_b", traits.has_inverse_b);
+  read_entry(given, "has_preconditioner", traits.has_preconditioner);
+  read_entry(given, "wants_wide_blocks", traits.wants_wide_blocks);
+  read_entry(given, "rows", traits.rows);
+  read_entry(given, "wanted", traits.wanted);
+  read_entry(given, "is_complex", traits.is_complex);
   return std::string(solvers::name_of(solvers::choose_method(traits, methods).method));
 }
 
@@ -276,10 +294,7 @@ nb::dict solve_as(const Call& call, Request request, const nb::object& judge, co
 /// The keywords of a dictionary, all of them, as a Request.
 Request request_from(const nb::dict& given) {
   Request request;
-  const auto read = [&](const char* name, auto& value) {
-    using Value = std::remove_cvref_t<decltype(value)>;
-    value = nb::cast<Value>(given[name]);
-  };
+  const auto read = [&](const char* name, auto& value) { read_entry(given, name, value); };
   read("method", request.method);
   read("rows", request.rows);
   read("wanted", request.wanted);
