@@ -151,11 +151,11 @@ SpectrumLook<Real> with_ritz_values(SpectrumLook<Real> look, const SmallMatrix<S
 template <class Vector>
 SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(
     const AnyOperator<Vector>& a, RealOf<typename Vector::Scalar> sign, const Vector& model, std::uint64_t seed,
-    const typename FunctionOperator<Vector>::Multiply& m = {}) {
+    const typename FunctionOperator<Vector>::Multiply& m = {}, std::int64_t most_columns = 32) {
   using Scalar = typename Vector::Scalar;
   using Real = RealOf<Scalar>;
   using Space = typename Vector::Space;
-  constexpr std::int64_t lanczos_steps = 6, most_columns = 32;
+  constexpr std::int64_t lanczos_steps = 6;
   const Context& context = model.context();
   WorkspaceScope<Space> scope(context);
   const Vector v = scratch_like(scope, model, std::min(most_columns, model.global_rows() + 1));

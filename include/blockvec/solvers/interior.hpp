@@ -25,8 +25,8 @@ struct InteriorOptions {
   std::int64_t wanted = automatic_wanted;
   double target = 0;                      ///< eigenvalues are wanted near it
   std::optional<Interval> interval = {};  ///< all eigenvalues in it are wanted; the target is its centre then
-  std::int64_t block = 0;                 ///< columns of a Krylov block; 0: 2 on the host, 4 on a device
-  std::int64_t basis = 0;                 ///< most columns of the basis, found pairs included; 0: 2 wanted + 12 block
+  std::int64_t block = 0;                 ///< columns of a Krylov block; 0: 4
+  std::int64_t basis = 0;                 ///< most columns of the basis, found pairs included; 0: 4 wanted + 24 block
   /// Converged: ||A x - theta x|| <= tolerance * (estimate of ||A||); with B as LobpcgOptions::tolerance says.
   double tolerance = 1e-8;
   std::int64_t max_restarts = 300;    ///< the search ends with them, exhausted
@@ -38,10 +38,9 @@ struct InteriorOptions {
 };
 
 /// The options with defaults filled in, for a matrix with so many rows of which `deflated` dimensions are left out;
-/// `expected` eigenvalues may lie in the interval, and `block` is the width of blocks where the options do not say it.
+/// `expected` eigenvalues may lie in the interval.
 /// Throws InputError for those that do not fit.
-InteriorOptions checked(InteriorOptions options, std::int64_t expected, std::int64_t block, std::int64_t rows,
-                        std::int64_t deflated = 0);
+InteriorOptions checked(InteriorOptions options, std::int64_t expected, std::int64_t rows, std::int64_t deflated = 0);
 
 /// The eigenpairs of A x = theta x or A x = theta B x nearest to a target, nearest first, or all in an interval,
 /// ascending, with their multiplicities and without a factorisation:
