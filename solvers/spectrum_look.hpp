@@ -155,7 +155,7 @@ SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(
   using Scalar = typename Vector::Scalar;
   using Real = RealOf<Scalar>;
   using Space = typename Vector::Space;
-  constexpr std::int64_t lanczos_steps = 6;
+  const std::int64_t lanczos_steps = most_columns * 3 / 16;  // so that no polynomial overgrows the others
   const Context& context = model.context();
   WorkspaceScope<Space> scope(context);
   const Vector v = scratch_like(scope, model, std::min(most_columns, model.global_rows() + 1));

@@ -29,8 +29,9 @@ class DeltaFilter {
   static constexpr int most_degree = 20000;
 
   DeltaFilter() = default;
-  /// For a spectrum between bottom and top. The window may reach beyond it on one side or on both, but meets it.
-  DeltaFilter(AnyOperator<Vector> a, Real bottom, Real top, Real from, Real to)
+  /// For a spectrum between bottom and top. The window may reach beyond it on one side or on both, but meets it. Where
+  /// `at` does not say the place, it is the middle of the window, or the one end of the spectrum that lies in it.
+  DeltaFilter(AnyOperator<Vector> a, Real bottom, Real top, Real from, Real to, std::optional<Real> at = {})
       : a_(std::move(a)), centre_(bottom + (top - bottom) / 2), half_width_((top - bottom) / 2 * Real(1.02)) {
     if (!(half_width_ > 0)) {  // one eigenvalue is all there is
       half_width_ = std::max<Real>(std::abs(centre_), 1);
@@ -39,7 +40,11 @@ class DeltaFilter {
     }
     const bool meets_bottom = from <= bottom, meets_top = to >= top;
     const double low = place(std::max(from, bottom)), high = place(std::min(to, top));
-    expand(meets_bottom == meets_top ? between(low, high) : meets_bottom ? low : high, low, high);
+    expand(at                          ? std::clamp(place(*at), low, high)
+           : meets_bottom == meets_top ? between(low, high)
+           : meets_bottom              ? low
+                                       : high,
+           low, high);
   }
 
   int degree() const { return static_cast<int>(coefficients_.size()) - 1; }

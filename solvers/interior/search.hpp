@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -123,8 +124,8 @@ class InteriorSearch {
   /// A filter with a window that reaches this far.
   void set_filter(Real distance) {
     distance_ = std::max(distance, same());
-    filter_ =
-        DeltaFilter<Vector>(pencil_.operation(), look_.bottom, look_.top, target_ - distance_, target_ + distance_);
+    filter_ = DeltaFilter<Vector>(pencil_.operation(), look_.bottom, look_.top, target_ - distance_,
+                                  target_ + distance_, options_.interval ? std::nullopt : std::optional(target_));
   }
   /// What C makes of the wanted eigenvalues, once none is missing().
   void set_limit() {
@@ -348,9 +349,10 @@ class InteriorSearch {
   static constexpr Real flank = Real(0.4);
   /// Has the filter raised fewer eigenvalues than are missing?
   bool is_too_narrow() const {
-    const std::int64_t last = missing() - 1;
-    return !is_settled() && changes_ < most_changes && ritz_values() > last && space_.values()[index(last)] > -flank &&
-           space_.residuals()[index(last)] < flank / 10;
+    if (is_settled() || changes_ >= most_changes || ritz_values() < missing()) return false;
+    const auto& residuals = space_.residuals();
+    return space_.values()[index(missing() - 1)] > -flank &&
+           *std::max_element(residuals.begin(), residuals.begin() + missing()) < flank / 100;
   }
   /// A full basis in which nothing has converged tells whether the filter raises too few eigenvalues or too many.
   /// True: there is another one. An interval has one only.
