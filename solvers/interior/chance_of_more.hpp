@@ -15,11 +15,11 @@ namespace blockvec::solvers {
 struct ChanceOfMore {
   double rows;       ///< dimensions that the columns are drawn from
   int width, steps;  ///< of the block; of Krylov, without a restart
+  double least;      ///< no eigenvalue is less
 
   /// An upper bound on the probability that an eigenvalue is `level` or more, where the largest Ritz value is `top`.
-  /// Eigenvalues are above -0.35, as those of DeltaFilter are.
   double above(double level, double top) const {
-    const double gap = level - top, range = std::max(top + 0.35, 0.25);
+    const double gap = level - top, range = std::max(top - least, 0.1);
     if (!(gap > 0)) return 1;
     const double growth = chebyshev(steps - 1, 1 + 2 * gap / range);
     constexpr double two_over_pi = 0.6366;  // |g|^2 <= x has at most the probability sqrt(2 x / pi) for a normal g

@@ -25,29 +25,32 @@ class DeltaFilter {
   using Real = RealOf<Scalar>;
   /// What p is in the window, at least, where that is much narrower than the spectrum.
   static constexpr double level = 0.85;
-  static constexpr Real side_lobes = Real(0.25);  ///< what |p| is at most far from the window
-  static constexpr int most_degree = 20000;
+  static constexpr int least_degree = 6, most_degree = 20000;
 
   DeltaFilter() = default;
   /// For a spectrum between bottom and top. The window may reach beyond it on one side or on both, but meets it. Where
   /// `at` does not say the place, it is the middle of the window, or the one end of the spectrum that lies in it.
   DeltaFilter(AnyOperator<Vector> a, Real bottom, Real top, Real from, Real to, std::optional<Real> at = {})
       : a_(std::move(a)), centre_(bottom + (top - bottom) / 2), half_width_((top - bottom) / 2 * Real(1.02)) {
-    if (!(half_width_ > 0)) {  // one eigenvalue is all there is
-      half_width_ = std::max<Real>(std::abs(centre_), 1);
-      expand(0, -1, 1);
-      return;
-    }
     const bool meets_bottom = from <= bottom, meets_top = to >= top;
     const double low = place(std::max(from, bottom)), high = place(std::min(to, top));
-    expand(at                          ? std::clamp(place(*at), low, high)
-           : meets_bottom == meets_top ? between(low, high)
-           : meets_bottom              ? low
-                                       : high,
-           low, high);
+    if (half_width_ > 0) {
+      expand(at                          ? std::clamp(place(*at), low, high)
+             : meets_bottom == meets_top ? between(low, high)
+             : meets_bottom              ? low
+                                         : high,
+             low, high);
+    }
+    if (degree() < least_degree) take_parabola(at ? *at : from + (to - from) / 2, bottom, top);
   }
 
   int degree() const { return static_cast<int>(coefficients_.size()) - 1; }
+  /// Does p fall all the way, without side lobes?
+  bool is_parabola() const { return is_parabola_; }
+  /// What p is at most far from the window.
+  Real side_lobes() const { return Real(is_parabola_ ? -1 : 0.25); }
+  /// What p is at least on the spectrum.
+  Real least() const { return Real(is_parabola_ ? -1 : -0.35); }
   /// Whether the degree is as high as the window asks.
   bool is_strong() const { return is_strong_; }
 
@@ -104,6 +107,13 @@ class DeltaFilter {
     const double cosine = low * high - std::sqrt((1 - low * low) * (1 - high * high));  // of the sum of both angles
     return std::copysign(std::sqrt(std::max(0.0, (1 + cosine) / 2)), low + high);
   }
+  void take_parabola(Real at, Real bottom, Real top) {
+    is_parabola_ = is_strong_ = true;
+    centre_ = at;
+    half_width_ = std::max(top - at, at - bottom) * Real(1.02);
+    if (!(half_width_ > 0)) half_width_ = std::max<Real>(std::abs(at), 1);  // one eigenvalue is all there is
+    coefficients_ = {0, 0, -1};
+  }
   /// The delta function at a place between low and high.
   void expand(double at, double low, double high) {
     // T_(k-1) and T_k there, and the sums up to k.
@@ -118,7 +128,7 @@ class DeltaFilter {
         point.sum += factor * point.now;
         point.before = std::exchange(point.now, 2 * point.t * point.now - point.before);
       }
-      is_strong_ = degree() >= 2 && std::min(points[1].sum, points[2].sum) < level * points[0].sum;
+      is_strong_ = std::min(points[1].sum, points[2].sum) < level * points[0].sum;
       if (!is_strong_) coefficients_.push_back(factor);
     }
     double sum = 1;  // p at the place
@@ -129,7 +139,7 @@ class DeltaFilter {
   std::optional<AnyOperator<Vector>> a_;
   Real centre_ = 0, half_width_ = 1;
   std::vector<double> coefficients_ = {1};  // of Chebyshev polynomials
-  bool is_strong_ = false;
+  bool is_strong_ = false, is_parabola_ = false;
 };
 
 }  // namespace blockvec::solvers

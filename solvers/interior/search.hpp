@@ -132,18 +132,22 @@ class InteriorSearch {
     if (!is_settled()) return;
     constexpr int points = 64;
     const Real reach = limit(), from = target_ - reach, to = target_ + reach;
-    const Real low = std::clamp(from, look_.bottom, std::max(look_.top, from));
-    const Real high = std::clamp(to, std::min(look_.bottom, to), look_.top);
+    const Real margin = (look_.top - look_.bottom) / 100 + same();  // as the ends are not known exactly
+    Real low = std::max(from, look_.bottom - margin), high = std::min(to, look_.top + margin);
+    if (low > high) low = high = to < look_.bottom ? to : from;  // nothing is expected there
     most_ = -1;
     for (int i = 0; i <= points; ++i) most_ = std::max(most_, filter_.value(low + (high - low) * Real(i) / points));
-    surely_ = Real(-0.3);
-    if (from > look_.bottom) surely_ = std::min(surely_, filter_.value(from));
-    if (to < look_.top) surely_ = std::min(surely_, filter_.value(to));
+    surely_ = -filter_.side_lobes() - Real(0.05);
+    for (int i = 0; i <= points; ++i) {
+      const Real share = Real(i) / points;
+      if (from > look_.bottom) surely_ = std::min(surely_, filter_.value(look_.bottom + share * (from - look_.bottom)));
+      if (to < look_.top) surely_ = std::min(surely_, filter_.value(look_.top + share * (to - look_.top)));
+    }
   }
 
   std::int64_t ritz_values() const { return std::ssize(space_.values()); }
   /// p of a Ritz value, above the side lobes.
-  Real height(std::int64_t i) const { return -space_.values()[index(i)] - DeltaFilter<Vector>::side_lobes; }
+  Real height(std::int64_t i) const { return -space_.values()[index(i)] - filter_.side_lobes(); }
   /// The residual of the operator for a Ritz pair of C: what lies outside is at most that far away, and C parts it from
   /// the pair by its height.
   Real estimate(std::int64_t i) const {
@@ -179,8 +183,10 @@ class InteriorSearch {
   /// Would a wanted pair have shown itself among the Ritz values of this round?
   bool nothing_shows() const {
     if (!is_settled() || steps_ < 2 || ritz_values() == 0) return false;
-    const ChanceOfMore chance{
-        .rows = static_cast<double>(vectors_.global_rows()), .width = start_width_, .steps = steps_};
+    const ChanceOfMore chance{.rows = static_cast<double>(vectors_.global_rows()),
+                              .width = start_width_,
+                              .steps = steps_,
+                              .least = static_cast<double>(filter_.least())};
     const Real share = has_beyond() ? most_share : 0;
     return chance.above(-static_cast<double>((1 - share) * most_), -static_cast<double>(space_.values().front())) <=
            least_chance;
@@ -246,7 +252,7 @@ class InteriorSearch {
         drop_beyond();
         continue;
       }
-      if (options_.interval && pairs() + count_within_limit() > options_.wanted) return false;
+      if (options_.interval && is_first_ && count_within_limit() > options_.wanted) return false;
       // Rayleigh-Ritz with A will choose where the whole space is known.
       if (space_.is_complete() && !is_settled()) ready = space_.active();
       while (ready == 0 && count_converged() > 0) {
@@ -349,7 +355,7 @@ class InteriorSearch {
   static constexpr Real flank = Real(0.4);
   /// Has the filter raised fewer eigenvalues than are missing?
   bool is_too_narrow() const {
-    if (is_settled() || changes_ >= most_changes || ritz_values() < missing()) return false;
+    if (is_settled() || filter_.is_parabola() || changes_ >= most_changes || ritz_values() < missing()) return false;
     const auto& residuals = space_.residuals();
     return space_.values()[index(missing() - 1)] > -flank &&
            *std::max_element(residuals.begin(), residuals.begin() + missing()) < flank / 100;
@@ -357,7 +363,7 @@ class InteriorSearch {
   /// A full basis in which nothing has converged tells whether the filter raises too few eigenvalues or too many.
   /// True: there is another one. An interval has one only.
   bool change_window(std::int64_t left) {
-    if (options_.interval || changes_ >= most_changes || ritz_values() == 0) return false;
+    if (options_.interval || filter_.is_parabola() || changes_ >= most_changes || ritz_values() == 0) return false;
     const auto& values = space_.values();
     if (values[index(std::min(left, ritz_values()) - 1)] > -flank) {
       change_filter(2 * distance_);
