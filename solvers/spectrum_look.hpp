@@ -145,9 +145,9 @@ SpectrumLook<Real> with_ritz_values(SpectrumLook<Real> look, const SmallMatrix<S
 /// From a random vector made by `seed`: a few Lanczos steps tell roughly where the
 /// spectrum lies; Chebyshev polynomials of A on this interval then span the Krylov space, and their Gram matrix is all
 /// that a Rayleigh-Ritz needs. So one reduction does for that. In terms of sign * A. An A that is Hermitian in the
-/// inner product x^H M y of a positive definite M is given with this M, as y = M x. Cost: 37 products with a column, 8
-/// reductions; scratch for 34 columns like `model`'s; M on 48 columns, and scratch for 33 more. With fewer than 32 rows
-/// less.
+/// inner product x^H M y of a positive definite M is given with this M, as y = M x. Of 32 columns it
+/// costs 37 products with a column and 8 reductions; scratch for 34 columns like `model`'s; M on 48 columns, and scratch
+/// for 33 more. With fewer rows than columns less.
 template <class Vector>
 SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(
     const AnyOperator<Vector>& a, RealOf<typename Vector::Scalar> sign, const Vector& model, std::uint64_t seed,

@@ -89,7 +89,7 @@ class InteriorSearch {
   static constexpr Real missing_ratio = Real(1e-3);
   /// Of a wanted vector, the most that may lie in what is locked beyond them (a square), and what C's value loses by
   /// it.
-  static constexpr Real most_share = Real(0.04);
+  static constexpr double most_share = 0.04;
   /// What estimates of residuals begin with: the bound is far above what is seen.
   static constexpr Real first_distrust = Real(1e-3);
   /// What residuals with A are to be at most, of the tolerance.
@@ -183,13 +183,10 @@ class InteriorSearch {
   /// Would a wanted pair have shown itself among the Ritz values of this round?
   bool nothing_shows() const {
     if (!is_settled() || steps_ < 2 || ritz_values() == 0) return false;
-    const ChanceOfMore chance{.rows = static_cast<double>(vectors_.global_rows()),
-                              .width = start_width_,
-                              .steps = steps_,
-                              .least = static_cast<double>(filter_.least())};
-    const Real share = has_beyond() ? most_share : 0;
-    return chance.above(-static_cast<double>((1 - share) * most_), -static_cast<double>(space_.values().front())) <=
-           least_chance;
+    const auto least = static_cast<double>(filter_.least()), lowest = -static_cast<double>(most_);
+    const ChanceOfMore chance{static_cast<double>(vectors_.global_rows()), start_width_, steps_, least};
+    const double lost = has_beyond() ? most_share * (lowest - least) : 0;
+    return chance.above(lowest - lost, -static_cast<double>(space_.values().front())) <= least_chance;
   }
 
   static CheckpointHeader own_steering(const InteriorOptions& options) {
@@ -201,10 +198,10 @@ class InteriorSearch {
   }
 
   void begin_round() {
-    start();
     found_ = 0;
     is_first_ = locked() == 0;
     is_check_ = is_settled();
+    start();
   }
   void start(const Vector& near = {}) {
     start_width_ = static_cast<int>(space_.start_random(options_.seed, starts_, near));
@@ -289,7 +286,7 @@ class InteriorSearch {
     Real sum = 0;
     while (count < std::min(room, ritz_values()) && height(count) > 0) {
       sum += square(space_.residuals()[index(count)] / (space_.values()[index(count)] - most_));
-      if (!(sum <= most_share)) break;
+      if (!(sum <= Real(most_share))) break;
       ++count;
     }
     if (count == 0) return;
@@ -298,8 +295,10 @@ class InteriorSearch {
     space_.lock(count);
     distances_.insert(distances_.end(), index(count), beyond);
   }
-  /// Are the leading Ritz pairs right, by residuals with A? If not, estimates become stricter.
+  /// Are the leading Ritz pairs right, by residuals with A? If not, estimates become stricter. Where these are bounds,
+  /// what is wrong comes from pairs that were locked before: Rayleigh-Ritz with A will part them.
   bool is_confirmed(std::int64_t count) {
+    if (distrust_ >= 1) return true;
     Result<Vector> result;
     WorkspaceScope<Space> scope(context());
     const Vector x = scratch_like(scope, vectors_, count);
@@ -307,7 +306,8 @@ class InteriorSearch {
     rotate_to_ritz_vectors_of_a(x);
     if (pencil_.measure(x, safety * options_.tolerance, result)) return true;
     const double worst = *std::max_element(result.backward_errors.begin(), result.backward_errors.end());
-    distrust_ *= std::clamp<Real>(static_cast<Real>(2 * worst / options_.tolerance), 2, 30);
+    distrust_ =
+        std::min<Real>(1, distrust_ * std::clamp<Real>(static_cast<Real>(2 * worst / options_.tolerance), 2, 30));
     next_look_ = 0;
     return false;
   }
