@@ -252,8 +252,9 @@ class InteriorSearch {
       if (options_.interval && is_first_ && count_within_limit() > options_.wanted) return false;
       // Rayleigh-Ritz with A will choose where the whole space is known.
       if (space_.is_complete() && !is_settled()) ready = space_.active();
-      while (ready == 0 && count_converged() > 0) {
-        if (is_confirmed(count_converged())) ready = count_converged();
+      for (std::int64_t count = count_converged(); ready == 0 && count > 0;
+           count = std::min(count - 1, count_converged())) {
+        if (is_confirmed(count)) ready = count;
       }
       const std::int64_t left = std::max<std::int64_t>(1, missing() - ready);
       if (ready == 0 && change_window(left)) continue;
@@ -295,10 +296,10 @@ class InteriorSearch {
     space_.lock(count);
     distances_.insert(distances_.end(), index(count), beyond);
   }
-  /// Are the leading Ritz pairs right, by residuals with A? If not, estimates become stricter. Where these are bounds,
-  /// what is wrong comes from pairs that were locked before: Rayleigh-Ritz with A will part them.
+  /// Are the leading Ritz pairs right, by residuals with A? If not, estimates become stricter. Where these are bounds
+  /// and pairs were locked before, what is wrong comes from those: Rayleigh-Ritz with A will part them.
   bool is_confirmed(std::int64_t count) {
-    if (distrust_ >= 1) return true;
+    if (distrust_ >= 1 && is_settled() && locked() > 0) return true;
     Result<Vector> result;
     WorkspaceScope<Space> scope(context());
     const Vector x = scratch_like(scope, vectors_, count);
