@@ -259,14 +259,13 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
          "--tol", lanczos.tolerance,
          "converged: ||A x - theta x|| <= tol * (estimate of ||A||); with --mass the backward error is at most tol")
       ->group(group);
-  app.add_option(
-         "--block", lanczos.block,
-         "columns of a Krylov block (default: 3 on a cpu, 4 on a gpu; interior 2 and 4); of jacobi-davidson (2)")
+  app.add_option("--block", lanczos.block,
+                 "columns of a Krylov block (default: 3 on a cpu, 4 on a gpu; interior 4); of jacobi-davidson (2)")
       ->group(group)
       ->default_str("");
-  app.add_option(
-         "--basis", lanczos.basis,
-         "most columns of the basis (default: 2 nev + 12 block; jacobi-davidson: nev + 7 block + 2, at least 10)")
+  app.add_option("--basis", lanczos.basis,
+                 "most columns of the basis (default: 2 nev + 12 block; interior: 4 nev + 24 block; jacobi-davidson: "
+                 "nev + 7 block + 2, at least 10)")
       ->group(group)
       ->default_str("");
   app.add_option("--filter", lanczos.filter_degree,

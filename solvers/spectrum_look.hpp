@@ -145,17 +145,17 @@ SpectrumLook<Real> with_ritz_values(SpectrumLook<Real> look, const SmallMatrix<S
 /// From a random vector made by `seed`: a few Lanczos steps tell roughly where the
 /// spectrum lies; Chebyshev polynomials of A on this interval then span the Krylov space, and their Gram matrix is all
 /// that a Rayleigh-Ritz needs. So one reduction does for that. In terms of sign * A. An A that is Hermitian in the
-/// inner product x^H M y of a positive definite M is given with this M, as y = M x. Cost: 37 products with a column, 8
-/// reductions; scratch for 34 columns like `model`'s; M on 48 columns, and scratch for 33 more. With fewer than 32 rows
-/// less.
+/// inner product x^H M y of a positive definite M is given with this M, as y = M x. Of 32 columns it
+/// costs 37 products with a column and 8 reductions; scratch for 34 columns like `model`'s; M on 48 columns, and scratch
+/// for 33 more. With fewer rows than columns less.
 template <class Vector>
 SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(
     const AnyOperator<Vector>& a, RealOf<typename Vector::Scalar> sign, const Vector& model, std::uint64_t seed,
-    const typename FunctionOperator<Vector>::Multiply& m = {}) {
+    const typename FunctionOperator<Vector>::Multiply& m = {}, std::int64_t most_columns = 32) {
   using Scalar = typename Vector::Scalar;
   using Real = RealOf<Scalar>;
   using Space = typename Vector::Space;
-  constexpr std::int64_t lanczos_steps = 6, most_columns = 32;
+  const std::int64_t lanczos_steps = most_columns * 3 / 16;  // so that no polynomial overgrows the others
   const Context& context = model.context();
   WorkspaceScope<Space> scope(context);
   const Vector v = scratch_like(scope, model, std::min(most_columns, model.global_rows() + 1));

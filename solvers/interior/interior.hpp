@@ -18,7 +18,7 @@ Result<Vector> interior_lanczos(const Problem<Vector>& problem, const InteriorOp
   require_operands("interior_lanczos", problem);
   const auto& rows = problem.a.rows();
   const auto filled_for = [&](const InteriorOptions& own, std::int64_t expected, std::int64_t deflated) {
-    return checked(own, expected, is_host_space<typename Vector::Space> ? 2 : 4, rows.global_rows(), deflated);
+    return checked(own, expected, rows.global_rows(), deflated);
   };
   (void)filled_for(options, 0, 0);
   const auto solve = [&](const Problem<Vector>& own, const Observer& seen, double unit) {

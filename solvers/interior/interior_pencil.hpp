@@ -17,11 +17,11 @@ class InteriorPencil : public KrylovPencil<Vector> {
   InteriorPencil(const Problem<Vector>& problem, const InteriorOptions& options)
       : KrylovPencil<Vector>("interior_lanczos", problem, Real(1), options.orth, options.seed) {
     if (this->has_b()) {
-      spectrum =
-          look_at_spectrum(this->turned_operation(), Real(1), this->model(), options.seed, this->multiply_inverse());
+      spectrum = look_at_spectrum(this->turned_operation(), Real(1), this->model(), options.seed,
+                                  this->multiply_inverse(), look_columns);
       return;
     }
-    spectrum = look_at_spectrum(problem.a, Real(1), this->model(), options.seed);
+    spectrum = look_at_spectrum(problem.a, Real(1), this->model(), options.seed, {}, look_columns);
     this->norm_a = spectrum.norm();
     this->count_applications(spectrum.applications);
   }
@@ -33,6 +33,9 @@ class InteriorPencil : public KrylovPencil<Vector> {
   }
 
   SpectrumLook<Real> spectrum;
+
+ private:
+  static constexpr std::int64_t look_columns = 64;  // to see how dense the spectrum is inside
 };
 
 }  // namespace blockvec::solvers

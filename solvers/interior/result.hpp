@@ -15,47 +15,73 @@ template <class Vector>
 void InteriorSearch<Vector>::observe() {
   Step step;
   step.restart = restarts_;
-  step.converged = options_.interval ? locked() : std::min(locked(), options_.wanted);
+  step.converged = options_.interval ? pairs() : std::min(pairs(), options_.wanted);
   step.applications = pencil_.applications();
-  step.filter_degree = transform_.degree();
+  step.filter_degree = filter_.degree();
   for (std::int64_t i = 0; i < step.converged; ++i) step.residuals.push_back(pencil_.residual_of_a(tolerance() / 2));
-  for (std::int64_t i = 0; i < std::min(missing(), space_.active()); ++i)
+  for (std::int64_t i = 0; i < std::min(missing(), ritz_values()); ++i)
     step.residuals.push_back(pencil_.residual_of_a(std::min(estimate(i), 2 * norm_)));
   journal_.see(std::move(step));
 }
 
-/// Rayleigh-Ritz with A on what is locked: the wanted Ritz vectors go to vectors_, in their order. Returns how many.
+/// A copy of the pairs that are locked.
+template <class Vector>
+Vector InteriorSearch<Vector>::pair_basis(WorkspaceScope<Space>& scope) const {
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < locked(); ++i) {
+    if (distances_[index(i)] != beyond) places.push_back(i);
+  }
+  const Vector basis = scratch_like(scope, vectors_, std::ssize(places));
+  gather_columns(space_.leading_vectors(locked()), places, basis);
+  return basis;
+}
+
+/// X's orthonormal columns become the Ritz vectors of A in their span. Returns the Ritz values, ascending.
+template <class Vector>
+auto InteriorSearch<Vector>::rotate_to_ritz_vectors_of_a(const Vector& x) -> HostMatrix<Real> {
+  WorkspaceScope<Space> scope(context());
+  const Vector image = scratch_like(scope, x, x.width());
+  const auto g = SmallMatrix<Scalar, Space>::scratch(scope, x.width(), x.width());
+  const auto values = SmallMatrix<Real, Space>::scratch(scope, 1, x.width());
+  pencil_.apply_a(x, image);
+  inner_product(x, image, g);
+  orth::dense::eigendecomposition(g, values, g);
+  multiply_in_place(x, g);
+  return values.to_host();
+}
+
+/// Of all pairs that are locked; which one lies where does not matter.
+template <class Vector>
+void InteriorSearch<Vector>::measure_distances() {
+  WorkspaceScope<Space> scope(context());
+  const auto theta = rotate_to_ritz_vectors_of_a(pair_basis(scope));
+  std::size_t next = 0;
+  for (Real& distance : distances_) {
+    if (distance != beyond) distance = std::abs(theta(0, next++) - target_);
+  }
+}
+
+/// Of the Ritz pairs of A, the wanted ones' vectors go to vectors_, in their order. Returns how many.
 template <class Vector>
 std::int64_t InteriorSearch<Vector>::choose_pairs() {
   beside_.clear();
-  const std::int64_t columns = space_.locked();
+  const std::int64_t columns = pairs();
   if (columns == 0) return 0;
   WorkspaceScope<Space> scope(context());
-  const Vector basis = space_.leading_vectors(columns), image = scratch_like(scope, basis, columns);
-  const auto g = SmallMatrix<Scalar, Space>::scratch(scope, columns, columns);
-  const auto chosen = SmallMatrix<Scalar, Space>::scratch(scope, columns, columns);
-  const auto values = SmallMatrix<Real, Space>::scratch(scope, 1, columns);
-  pencil_.apply_a(basis, image);
-  inner_product(basis, image, g);
-  orth::dense::eigendecomposition(g, values, g);
-  const auto theta = values.to_host();
-  const auto z = g.to_host();
+  const Vector x = pair_basis(scope);
+  const auto theta = rotate_to_ritz_vectors_of_a(x);
   const auto distance = [&](std::int64_t i) { return std::abs(theta(0, index(i)) - target_); };
   std::vector<std::int64_t> order(index(columns));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](auto i, auto j) { return distance(i) < distance(j); });
   const auto is_wanted = [&](std::int64_t i) { return distance(i) <= radius() + tolerance(); };
   std::int64_t count = options_.interval ? std::count_if(order.begin(), order.end(), is_wanted) : columns;
+  is_room_short_ = options_.interval && count > options_.wanted;
   count = std::min(count, options_.wanted);
   for (auto i = order.begin() + count; i != order.end(); ++i) beside_.push_back(distance(*i));
   order.resize(index(count));
   if (options_.interval) std::sort(order.begin(), order.end());
-  HostMatrix<Scalar> c("BlockVec::solvers::chosen", index(columns), index(columns));
-  for (std::size_t j = 0; j < order.size(); ++j) {
-    for (std::size_t i = 0; i < index(columns); ++i) c(i, j) = z(i, index(order[j]));
-  }
-  chosen.from_host(c);
-  if (count > 0) update(Scalar(1), basis, chosen.block(0, columns, 0, count), Scalar(0), vectors_.columns(0, count));
+  if (count > 0) gather_columns(x, order, vectors_.columns(0, count));
   return count;
 }
 
@@ -65,7 +91,7 @@ Result<Vector> InteriorSearch<Vector>::finish(bool is_found) {
   const std::int64_t count = choose_pairs();
   const Vector x = vectors_.columns(0, count);
   const bool is_measured = pencil_.measure(x, options_.tolerance, result);
-  const bool is_right = is_measured && is_found && (options_.interval || count == options_.wanted);
+  const bool is_right = is_measured && is_found && !is_room_short_ && (options_.interval || count == options_.wanted);
   result.residual_estimates.assign(index(count), pencil_.residual_of_a(tolerance() / 2));
   if (is_right) {
     result.status = Status::converged;
@@ -76,12 +102,12 @@ Result<Vector> InteriorSearch<Vector>::finish(bool is_found) {
   } else if (journal_.is_stopped()) {
     result.status = Status::stopped;
     result.why = journal_.why_stopped();
-  } else if (!transform_.is_strong()) {
+  } else if (!filter_.is_strong()) {
     result.why = "eigenvalues lie too close together there for a polynomial of degree " +
-                 std::to_string(transform_.degree()) + " in A to part them";
-  } else if (is_found) {
+                 std::to_string(filter_.degree()) + " in A to part them";
+  } else if (is_found && !is_room_short_) {
     result.why = "residuals recomputed from A stay above the tolerance";
-  } else if (restarts_ < options_.max_restarts) {
+  } else if (is_room_short_ || restarts_ < options_.max_restarts) {
     result.why = "more eigenvalues lie there than there is room for: " + std::to_string(options_.wanted) +
                  " were expected at most, in a basis of " + std::to_string(options_.basis) + " columns";
   } else {
@@ -89,7 +115,7 @@ Result<Vector> InteriorSearch<Vector>::finish(bool is_found) {
   }
   result.restarts = result.iterations = restarts_;
   result.starts = starts_;
-  result.filter_degree = transform_.degree();
+  result.filter_degree = filter_.degree();
   journal_.conclude(result);
   return result;
 }

@@ -185,6 +185,11 @@ class KrylovSpace {
 
   void rayleigh_ritz() { projected_.rayleigh_ritz(); }
 
+  /// X's columns become the leading Ritz vectors. After rayleigh_ritz(). One pass over the active vectors.
+  void form_ritz_vectors(const Vector& x) const {
+    update(Scalar(1), active_vectors(active()), projected_.ritz_vectors(x.width()), Scalar(0), x);
+  }
+
   /// Thick restart: the first `kept` Ritz vectors become the active ones, the next block stays. After rayleigh_ritz().
   void restart(std::int64_t kept) {
     const std::int64_t end = locked_ + active();

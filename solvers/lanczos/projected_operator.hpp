@@ -38,6 +38,9 @@ class ProjectedOperator {
   const std::vector<Real>& values() const { return values_; }
   const std::vector<Real>& residuals() const { return residuals_; }
 
+  /// The leading Ritz vectors in terms of the active columns. From rayleigh_ritz().
+  Small ritz_vectors(std::int64_t count) const { return ritz_vectors_.block(0, active_, 0, count); }
+
   /// What a checkpoint keeps, apart from small(); `is_block` is the space's.
   template <class Archive>
   void state(Archive& archive, bool& is_block) {

@@ -2,6 +2,7 @@
 #include <blockvec/solvers/interior.hpp>
 #include <blockvec/solvers/preconditioners.hpp>
 #include <blockvec/solvers/sparse_operator.hpp>
+#include <random>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -137,6 +138,70 @@ TEST(Interior, SmallMatrices) {
   const std::vector<double> same(20, 3.0);
   expect_pairs(Diagonal(same), near(3.0, 4), same);
   expect_pairs(Diagonal(same), near(1.0, 4), same);
+}
+
+/// Random levels, single or in copies or close together, between -1 and 1.
+std::vector<double> random_levels(std::mt19937& random, std::size_t count) {
+  std::uniform_real_distribution<double> place(-1, 1);
+  const double copies = std::exp(3 * std::abs(place(random))), closeness = std::pow(10, 4 * place(random) - 4);
+  std::vector<double> values;
+  while (values.size() < count) {
+    const double level = std::pow(place(random), random() % 2 == 0 ? 1 : 3);
+    const auto in_level = std::min<std::size_t>(random() % 2 == 0 ? 1 : 1 + random() % static_cast<unsigned>(copies),
+                                                count - values.size());
+    const double spread = random() % 2 == 0 ? 0 : closeness;
+    for (std::size_t i = 0; i < in_level; ++i) values.push_back(level + spread * static_cast<double>(i));
+  }
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+/// Clear of all levels.
+double random_gap(std::mt19937& random, const std::vector<double>& levels, double clear) {
+  std::uniform_real_distribution<double> place(-1.1, 1.1);
+  for (;;) {
+    const double at = place(random);
+    if (std::all_of(levels.begin(), levels.end(), [&](double level) { return std::abs(level - at) > clear; }))
+      return at;
+  }
+}
+
+TEST(Interior, RandomIntervalsMissNothing) {
+  std::mt19937 random(1);
+  for (int run = 0; run < 300; ++run) {
+    const auto levels = random_levels(random, 1 + random() % 250);
+    InteriorOptions options;
+    options.block = 1 + static_cast<std::int64_t>(random() % 5);
+    options.seed = random();
+    const double clear = 30 * options.tolerance, from = random_gap(random, levels, clear);
+    const double to = random_gap(random, levels, clear);
+    if (from == to) continue;
+    options.interval = Interval{std::min(from, to), std::max(from, to)};
+    options.wanted = std::max<std::int64_t>(1, std::count_if(levels.begin(), levels.end(), [&](double level) {
+                                              return level > options.interval->from && level < options.interval->to;
+                                            }));
+    SCOPED_TRACE(testing::Message() << "run " << run << ", " << levels.size() << " rows from " << levels.front()
+                                    << " to " << levels.back() << ", interval " << options.interval->from << " to "
+                                    << options.interval->to << ", " << options.wanted << " in it, block "
+                                    << options.block);
+    expect_pairs(solve(Diagonal(levels), options), options, levels);
+  }
+}
+
+TEST(Interior, RandomTargetsMissNothing) {
+  std::mt19937 random(2);
+  for (int run = 0; run < 200; ++run) {
+    const auto levels = random_levels(random, 1 + random() % 250);
+    InteriorOptions options;
+    options.block = 1 + static_cast<std::int64_t>(random() % 5);
+    options.seed = random();
+    options.target = random_gap(random, levels, 1e-3 / static_cast<double>(levels.size()));
+    options.wanted = 1 + static_cast<std::int64_t>(random() % std::min<std::size_t>(levels.size(), 12));
+    SCOPED_TRACE(testing::Message() << "run " << run << ", " << levels.size() << " rows from " << levels.front()
+                                    << " to " << levels.back() << ", target " << options.target << ", "
+                                    << options.wanted << " wanted, block " << options.block);
+    expect_pairs(solve(Diagonal(levels), options), options, levels);
+  }
 }
 
 TEST(Interior, SaysWhereThereIsNoRoom) {

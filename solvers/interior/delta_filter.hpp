@@ -1,0 +1,145 @@
+#pragma once
+
+#include <algorithm>
+#include <blockvec/column_operations.hpp>
+#include <blockvec/operations.hpp>
+#include <blockvec/solvers/operator.hpp>
+#include <cmath>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace blockvec::solvers {
+
+/// C = -p(A), where p is the Chebyshev expansion of a delta function, cut off at some degree and scaled to p = 1 at its
+/// place: of all polynomials of this degree with this value it is the smallest one in the mean over the spectrum.
+/// It falls to both sides of the place and is at most a quarter farther away. The degree is the greatest one that
+/// leaves all eigenvalues in a window around the place near its top. A cut without damping has the narrowest top for
+/// its degree; what it leaves far away does not harm a Krylov space.
+template <class Vector>
+class DeltaFilter {
+ public:
+  using Scalar = typename Vector::Scalar;
+  using Real = RealOf<Scalar>;
+  /// What p is in the window, at least, where that is much narrower than the spectrum.
+  static constexpr double level = 0.85;
+  static constexpr int least_degree = 6, most_degree = 20000;
+
+  DeltaFilter() = default;
+  /// For a spectrum between bottom and top. The window may reach beyond it on one side or on both, but meets it. Where
+  /// `at` does not say the place, it is the middle of the window, or the one end of the spectrum that lies in it.
+  DeltaFilter(AnyOperator<Vector> a, Real bottom, Real top, Real from, Real to, std::optional<Real> at = {})
+      : a_(std::move(a)), centre_(bottom + (top - bottom) / 2), half_width_((top - bottom) / 2 * Real(1.02)) {
+    const bool meets_bottom = from <= bottom, meets_top = to >= top;
+    const double low = place(std::max(from, bottom)), high = place(std::min(to, top));
+    if (half_width_ > 0) {
+      expand(at                          ? std::clamp(place(*at), low, high)
+             : meets_bottom == meets_top ? between(low, high)
+             : meets_bottom              ? low
+                                         : high,
+             low, high);
+    }
+    if (degree() < least_degree) take_parabola(at ? *at : from + (to - from) / 2, bottom, top);
+  }
+
+  int degree() const { return static_cast<int>(coefficients_.size()) - 1; }
+  /// Does p fall all the way, without side lobes?
+  bool is_parabola() const { return is_parabola_; }
+  /// What p is at most far from the window.
+  Real side_lobes() const { return Real(is_parabola_ ? -1 : 0.25); }
+  /// What p is at least on the spectrum.
+  Real least() const { return Real(is_parabola_ ? -1 : -0.35); }
+  /// Whether the degree is as high as the window asks.
+  bool is_strong() const { return is_strong_; }
+
+  /// Y = C X. Costs degree() applications of A, and half as many additions of two blocks to Y; scratch for two blocks.
+  void apply(const Vector& x, const Vector& y) const {
+    using Space = typename Vector::Space;
+    WorkspaceScope<Space> scope(x.context());
+    const auto factors = factors_for(scope, x.width());
+    const Vector even = scratch_like(scope, x, x.width()), odd = scratch_like(scope, x, x.width());  // T_k X by their k
+    const auto add = [&](int first, std::initializer_list<Vector> terms, Real beta) {
+      const auto last = first + static_cast<int>(terms.size());
+      axpby_columns(factors.block(first, last, 0, x.width()), std::span(terms.begin(), terms.size()), Scalar(beta), y);
+    };
+    const auto multiply = [&](Real factor, const Vector& from, Real beta, const Vector& to) {
+      a_->apply(Scalar(factor / half_width_), Scalar(centre_), from, Scalar(beta), to);
+    };
+    copy(x, even);
+    multiply(1, even, 0, odd);
+    add(0, {even, odd}, 0);
+    for (int k = 2; k <= degree(); k += 2) {
+      multiply(2, odd, -1, even);
+      if (k == degree()) return add(k, {even}, 1);
+      multiply(2, even, -1, odd);
+      add(k, {even, odd}, 1);
+    }
+  }
+
+  /// C's eigenvalue for one of A.
+  Real value(Real eigenvalue) const {
+    const double t = place(eigenvalue);
+    double newer = 0, older = 0;
+    for (int k = degree(); k > 0; --k) {
+      older = coefficients_[static_cast<std::size_t>(k)] + 2 * t * newer - older;
+      std::swap(newer, older);
+    }
+    return static_cast<Real>(-(coefficients_[0] + t * newer - older));
+  }
+
+ private:
+  /// Those of T_k X, the same for all columns.
+  template <class Scope>
+  auto factors_for(Scope& scope, std::int64_t width) const {
+    const auto factors = SmallMatrix<Scalar, typename Vector::Space>::scratch(scope, degree() + 1, width);
+    HostMatrix<Scalar> host("BlockVec::solvers::filter", coefficients_.size(), static_cast<std::size_t>(width));
+    for (std::size_t k = 0; k < host.extent(0); ++k) {
+      for (std::size_t j = 0; j < host.extent(1); ++j) host(k, j) = Scalar(static_cast<Real>(-coefficients_[k]));
+    }
+    factors.from_host(host);
+    return factors;
+  }
+  double place(Real eigenvalue) const { return static_cast<double>((eigenvalue - centre_) / half_width_); }
+  /// The cosine in the middle between two others, as angles go.
+  static double between(double low, double high) {
+    const double cosine = low * high - std::sqrt((1 - low * low) * (1 - high * high));  // of the sum of both angles
+    return std::copysign(std::sqrt(std::max(0.0, (1 + cosine) / 2)), low + high);
+  }
+  void take_parabola(Real at, Real bottom, Real top) {
+    is_parabola_ = is_strong_ = true;
+    centre_ = at;
+    half_width_ = std::max(top - at, at - bottom) * Real(1.02);
+    if (!(half_width_ > 0)) half_width_ = std::max<Real>(std::abs(at), 1);  // one eigenvalue is all there is
+    coefficients_ = {0, 0, -1};
+  }
+  /// The delta function at a place between low and high.
+  void expand(double at, double low, double high) {
+    // T_(k-1) and T_k there, and the sums up to k.
+    struct Point {
+      double t, before, now, sum;
+    } points[] = {{at, 1, at, 1}, {low, 1, low, 1}, {high, 1, high, 1}};
+    coefficients_ = {1};
+    is_strong_ = false;
+    while (degree() < most_degree && !is_strong_) {
+      const double factor = 2 * points[0].now;
+      for (Point& point : points) {
+        point.sum += factor * point.now;
+        point.before = std::exchange(point.now, 2 * point.t * point.now - point.before);
+      }
+      is_strong_ = std::min(points[1].sum, points[2].sum) < level * points[0].sum;
+      if (!is_strong_) coefficients_.push_back(factor);
+    }
+    double sum = 1;  // p at the place
+    for (std::size_t k = 1; k < coefficients_.size(); ++k) sum += coefficients_[k] * coefficients_[k] / 2;
+    for (double& coefficient : coefficients_) coefficient /= sum;
+  }
+
+  std::optional<AnyOperator<Vector>> a_;
+  Real centre_ = 0, half_width_ = 1;
+  std::vector<double> coefficients_ = {1};  // of Chebyshev polynomials
+  bool is_strong_ = false, is_parabola_ = false;
+};
+
+}  // namespace blockvec::solvers
