@@ -71,6 +71,27 @@ TEST_F(ChebyshevOnHost, GoesOnWhereLockedColumnsHoldItUp) {
   }
 }
 
+// A few Lanczos steps do not see an eigenvalue this far beyond all others: polynomials on what they have seen grow
+// there until it hides the rest.
+TEST_F(ChebyshevOnHost, LooksAgainWhereAnEigenvalueOvergrowsTheOthers) {
+  std::vector<double> values(grid_.size());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = 2 * static_cast<double>(i) / static_cast<double>(values.size()) - 1;
+  for (const double outlier : {1.2, 1.5, 3.0}) {
+    values.back() = outlier;
+    auto a = diagonal(values);
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      SCOPED_TRACE(testing::Message() << "outlier " << outlier << ", seed " << seed);
+      const auto look = look_at_spectrum(AnyOperator<Host>(a), 1., Host(context_, rows_, 1), seed);
+      EXPECT_GE(look.values.size(), 16);
+      EXPECT_NEAR(look.values.back(), outlier, 1e-6);
+      EXPECT_LT(look.values.front(), -0.9);
+      const ChebyshevOptions options{.wanted = 4, .seed = seed};
+      expect_right(chebyshev_subspace<Host>({a}, options), options, std::ssize(values), values);
+    }
+  }
+}
+
 // Few reductions are what the method is for: four an iteration, and a look at the spectrum.
 TEST_F(ChebyshevOnHost, NeedsFewReductions) {
   const auto result = chebyshev_subspace<Host>({a_}, with(8));
