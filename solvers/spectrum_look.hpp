@@ -6,6 +6,8 @@
 #include <blockvec/solvers/operator.hpp>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,8 +21,7 @@ namespace blockvec::solvers {
 template <class Real>
 struct SpectrumLook {
   std::vector<Real> values, weights;  ///< ascending; the weights add up to 1
-  /// The lowest and the largest value and their residuals: no eigenvalue is beyond, in practice (Zhou, Li 2011).
-  Real bottom = 0, top = 0;
+  Real bottom = 0, top = 0;           ///< no eigenvalue is far beyond, in practice
   std::int64_t applications = 0;
 
   /// A vector counts as dependent on others below this share of the largest square; rounding errors of the values are
@@ -82,11 +83,28 @@ struct SpectrumLook {
 
 namespace detail {
 
+/// An interval that Chebyshev polynomials are taken on.
+template <class Real>
+struct LookInterval {
+  Real low, high;
+
+  Real centre() const { return low + (high - low) / 2; }
+  Real half() const { return (high - low) / 2; }
+  /// The smallest that holds both.
+  LookInterval hull(const LookInterval& other) const { return {std::min(low, other.low), std::max(high, other.high)}; }
+  /// About the same centre. The polynomial of this degree is at most `growth` in it.
+  LookInterval where_at_most(Real growth, int degree) const {
+    const Real reach = half() * chebyshev_inverse(degree, std::max(growth, Real(1)));
+    return {centre() - reach, centre() + reach};
+  }
+  bool holds(const LookInterval& other) const { return low <= other.low && other.high <= high; }
+};
+
 /// A's projection on the span of V's first columns, from G = V^H V and A V = V T for a T (n + 1 x n) that is
-/// tridiagonal: its ratio of entries is that of Chebyshev polynomials on [centre - half, centre + half]. What depends
-/// on others to rounding is left out.
+/// tridiagonal: its ratio of entries is that of Chebyshev polynomials on the interval. What depends on others to
+/// rounding is left out. The ends are the lowest and the largest value and their residuals (Zhou, Li 2011).
 template <class Real, class Scalar>
-SpectrumLook<Real> with_ritz_values(SpectrumLook<Real> look, const SmallMatrix<Scalar>& gram, Real centre, Real half) {
+SpectrumLook<Real> ritz_values(const SmallMatrix<Scalar>& gram, const LookInterval<Real>& interval) {
   const Context& context = gram.context();
   const auto g_host = gram.to_host();
   const auto all = static_cast<std::int64_t>(g_host.extent(0)), n = all - 1;
@@ -95,20 +113,21 @@ SpectrumLook<Real> with_ritz_values(SpectrumLook<Real> look, const SmallMatrix<S
   };
   using Matrix = SmallMatrix<Real>;
   const auto at = [](const Matrix& a, std::int64_t i, std::int64_t j) -> Real& { return a.data()[i + j * a.ld()]; };
-  const Matrix g(context, all, all), t(context, all, n), gt(context, all, n), h(context, n, n);
+  const Matrix g(context, all, all), t(context, all, n), gt(context, all, n);
   for (std::int64_t j = 0; j < all; ++j) {
     for (std::int64_t i = 0; i < all; ++i) at(g, i, j) = (entry(i, j) + entry(j, i)) / 2;
   }
   orth::dense::fill(t, Real(0));
   for (std::int64_t j = 0; j < n; ++j) {  // A v_0 = centre v_0 + half v_1, else half / 2 to either side
-    at(t, j, j) = centre;
-    at(t, j + 1, j) = j == 0 ? half : half / 2;
-    if (j > 0) at(t, j - 1, j) = half / 2;
+    at(t, j, j) = interval.centre();
+    at(t, j + 1, j) = j == 0 ? interval.half() : interval.half() / 2;
+    if (j > 0) at(t, j - 1, j) = interval.half() / 2;
   }
   orth::dense::multiply(Real(1), g, false, t, false, Real(0), gt);
   const Matrix u(context, n, n), squares(context, 1, n);
   orth::dense::eigendecomposition(g.block(0, n, 0, n), squares, u);
   std::int64_t lost = 0;
+  SpectrumLook<Real> look;
   while (squares.data()[lost] <= look.least_share() * squares.data()[n - 1]) ++lost;
   const std::int64_t kept = n - lost;
   const Matrix q = u.block(0, n, lost, n);  // V Q is orthonormal
@@ -141,54 +160,42 @@ SpectrumLook<Real> with_ritz_values(SpectrumLook<Real> look, const SmallMatrix<S
   return look;
 }
 
-}  // namespace detail
-
-/// From a random vector made by `seed`: a few Lanczos steps tell roughly where the
-/// spectrum lies; Chebyshev polynomials of A on this interval then span the Krylov space, and their Gram matrix is all
-/// that a Rayleigh-Ritz needs. So one reduction does for that. In terms of sign * A. An A that is Hermitian in the
-/// inner product x^H M y of a positive definite M is given with this M, as y = M x. Of 32 columns it
-/// costs 37 products with a column and 8 reductions; scratch for 34 columns like `model`'s; M on 48 columns, and
-/// scratch for 33 more. With fewer rows than columns less; half as much again for each time that an eigenvalue turns
-/// out to lie far beyond that interval.
+/// What a look works on: A, M, and columns that start with a random one.
 template <class Vector>
-SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(
-    const AnyOperator<Vector>& a, RealOf<typename Vector::Scalar> sign, const Vector& model, std::uint64_t seed,
-    const typename FunctionOperator<Vector>::Multiply& m = {}, std::int64_t most_columns = 32) {
+class LookedAt {
+ public:
   using Scalar = typename Vector::Scalar;
   using Real = RealOf<Scalar>;
   using Space = typename Vector::Space;
-  const std::int64_t lanczos_steps = most_columns * 3 / 16;  // so that no polynomial overgrows the others
-  const Context& context = model.context();
-  WorkspaceScope<Space> scope(context);
-  const Vector v = scratch_like(scope, model, std::min(most_columns, model.global_rows() + 1));
-  const Vector start = v.column(0);
-  const auto dots = SmallMatrix<Scalar, Space>::scratch(scope, 2, 1);
-  const auto dot = [&](std::int64_t i) { return dots.block(i, i + 1, 0, 1); };
-  const Vector image = m ? scratch_like(scope, model, v.width()) : Vector();
-  /// Those of X's columns under M.
-  const auto image_of = [&](const Vector& x, std::int64_t place) {
-    if (!m) return x;
-    const Vector y = image.columns(place, place + x.width());
-    m(x, y);
-    return y;
-  };
-  fill_normal(start, seed);
-  column_dots(image_of(start, 0), start, dot(0));
-  scale(start, Scalar(1 / std::sqrt(real_part(dots.to_host()(0, 0)))));
+  using Multiply = typename FunctionOperator<Vector>::Multiply;
 
-  // The Lanczos recurrence with one reduction a step: ||w||^2 tells what is left of w by Pythagoras.
-  SpectrumLook<Real> look;
-  std::vector<Real> diagonal, beside{0};
-  {
-    Vector before = scratch_like(scope, model, 1), q = scratch_like(scope, model, 1), w = v.column(1);
-    copy(start, q);
+  LookedAt(WorkspaceScope<Space>& scope, const AnyOperator<Vector>& a, Real sign, const Vector& model,
+           std::uint64_t seed, const Multiply& m, std::int64_t columns)
+      : scope_(scope), a_(a), sign_(sign), m_(m), v_(scratch_like(scope, model, columns)) {
+    if (m_) image_ = scratch_like(scope, model, columns);
+    const Vector start = v_.column(0);
+    fill_normal(start, seed);
+    const auto square = SmallMatrix<Scalar, Space>::scratch(scope, 1, 1);
+    column_dots(image_of(start, 0), start, square);
+    scale(start, Scalar(1 / std::sqrt(real_part(square.to_host()(0, 0)))));
+  }
+
+  std::int64_t applications() const { return applications_; }
+
+  /// The ends of the spectrum as far as these few Lanczos steps tell. The recurrence has one reduction a step: ||w||^2
+  /// tells what is left of w by Pythagoras.
+  LookInterval<Real> lanczos(std::int64_t most_steps) {
+    const auto dots = SmallMatrix<Scalar, Space>::scratch(scope_, 2, 1);
+    std::vector<Real> diagonal, beside{0};
+    WorkspaceScope<Space> scope(v_.context());
+    Vector before = scratch_like(scope, v_, 1), q = scratch_like(scope, v_, 1), w = v_.column(1);
+    copy(v_.column(0), q);
     fill(before, Scalar(0));
-    while (std::ssize(diagonal) < std::min(lanczos_steps, model.global_rows())) {
-      a.apply(Scalar(sign), Scalar(0), q, Scalar(0), w);
-      ++look.applications;
-      InnerProducts<Scalar, typename Vector::Layout, Space>(context)
-          .add_dots(image_of(q, 0), w, dot(0))
-          .add_dots(image_of(w, 1), w, dot(1))
+    while (std::ssize(diagonal) < std::min(most_steps, v_.global_rows())) {
+      apply(Scalar(sign_), Scalar(0), q, Scalar(0), w);
+      InnerProducts<Scalar, typename Vector::Layout, Space>(v_.context())
+          .add_dots(image_of(q, 0), w, dots.block(0, 1, 0, 1))
+          .add_dots(image_of(w, 1), w, dots.block(1, 2, 0, 1))
           .reduce();
       const auto host = dots.to_host();
       const Real alpha = real_part(host(0, 0)), square = real_part(host(1, 0));
@@ -208,37 +215,118 @@ SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(
       copy(q, before);
       copy(w, q);
     }
+    const auto steps = std::ssize(diagonal);
+    const auto [values, z] =
+        tridiagonal_eigenpairs<Real>(v_.context(), diagonal, std::span<const Real>(beside).subspan(1));
+    const auto end = [&, &z = z](std::int64_t j) { return beside.back() * std::abs(z.data()[steps - 1 + j * z.ld()]); };
+    return {values.data()[0] - end(0), values.data()[steps - 1] + end(steps - 1)};
   }
-  const auto steps = std::ssize(diagonal);
-  const auto [values, z] = tridiagonal_eigenpairs<Real>(context, diagonal, std::span<const Real>(beside).subspan(1));
-  const auto end = [&, &z = z](std::int64_t j) { return beside.back() * std::abs(z.data()[steps - 1 + j * z.ld()]); };
-  Real low = values.data()[0] - end(0), high = values.data()[steps - 1] + end(steps - 1);
-  constexpr int most_passes = 4;
-  for (int pass = 1;; ++pass) {
-    const Real centre = low + (high - low) / 2, half = (high - low) / 2;
-    if (!(half > 0)) {  // one eigenvalue is all that was seen
-      look.values = {centre};
-      look.weights = {1};
-      look.bottom = look.top = centre;
-      return look;
+
+  /// The Gram matrix of the Chebyshev polynomials on this interval, as far as its entries are in the range of numbers:
+  /// they overflow where an eigenvalue lies far beyond.
+  SmallMatrix<Scalar> gram_of_polynomials(const LookInterval<Real>& interval) {
+    const Real centre = interval.centre(), half = interval.half();
+    for (std::int64_t j = 1; j < v_.width(); ++j) {
+      const Vector next = v_.column(j);
+      if (j > 1) copy(v_.column(j - 2), next);
+      apply(Scalar((j > 1 ? 2 : 1) * sign_ / half), Scalar(sign_ * centre), v_.column(j - 1), Scalar(j > 1 ? -1 : 0),
+            next);
     }
-    for (std::int64_t j = 1; j < v.width(); ++j) {
-      const Vector next = v.column(j);
-      if (j > 1) copy(v.column(j - 2), next);
-      a.apply(Scalar((j > 1 ? 2 : 1) * sign / half), Scalar(sign * centre), v.column(j - 1), Scalar(j > 1 ? -1 : 0),
-              next);
-    }
-    look.applications += v.width() - 1;
-    const SmallMatrix<Scalar> gram(context, v.width(), v.width());
-    inner_product(v, image_of(v, 0), gram);
-    auto found = detail::with_ritz_values(look, gram, centre, half);
-    // What lies beyond the interval overgrows the rest, which counts as dependent then. It is seen well itself.
-    const Real reach = std::max(found.values.back() - centre, centre - found.values.front()) / half;
-    const Real grown = chebyshev(static_cast<int>(v.width()) - 1, std::max(reach, Real(1)));
-    if (pass == most_passes || grown * grown * look.least_share() <= 1) return found;
-    low = std::min(low, found.bottom);
-    high = std::max(high, found.top);
+    const SmallMatrix<Scalar> gram(v_.context(), v_.width(), v_.width());
+    inner_product(v_, image_of(v_, 0), gram);
+    const auto host = gram.to_host();
+    const Real most = epsilon<Real> * std::numeric_limits<Real>::max();
+    std::int64_t finite = 0;
+    while (finite < v_.width() && real_part(host(finite, finite)) < most) ++finite;
+    if (finite < 2) throw NotFiniteError("A applied to a random vector is not finite");
+    return gram.block(0, finite, 0, finite);
   }
+
+ private:
+  void apply(Scalar alpha, Scalar shift, const Vector& x, Scalar beta, const Vector& y) {
+    a_.apply(alpha, shift, x, beta, y);
+    ++applications_;
+  }
+  /// Those of X's columns under M.
+  Vector image_of(const Vector& x, std::int64_t place) {
+    if (!m_) return x;
+    const Vector y = image_.columns(place, place + x.width());
+    m_(x, y);
+    return y;
+  }
+
+  WorkspaceScope<Space>& scope_;
+  const AnyOperator<Vector>& a_;
+  Real sign_;
+  const Multiply& m_;
+  Vector v_, image_;
+  std::int64_t applications_ = 0;
+};
+
+}  // namespace detail
+
+/// From a random vector made by `seed`: a few Lanczos steps tell roughly where the spectrum lies; Chebyshev polynomials
+/// of A on this interval then span the Krylov space, and their Gram matrix is all that a Rayleigh-Ritz needs. So one
+/// reduction does for that. What lies beyond the interval overgrows the rest there. Where an eigenvalue that the
+/// random vector hardly weighs could be hidden, the polynomials are taken once more, on what has been seen.
+/// In terms of sign * A. An A that is Hermitian in the inner product x^H M y of a positive definite M is given with
+/// this M, as y = M x. Of 32 columns it costs 37 products with a column and 8 reductions; scratch for 34 columns like
+/// `model`'s; M on 48 columns, and scratch for 33 more. With fewer rows than columns less; 31 products, a reduction
+/// and M on 32 columns for each further interval, of which there are four at most.
+template <class Vector>
+SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(
+    const AnyOperator<Vector>& a, RealOf<typename Vector::Scalar> sign, const Vector& model, std::uint64_t seed,
+    const typename FunctionOperator<Vector>::Multiply& m = {}, std::int64_t most_columns = 32) {
+  using Real = RealOf<typename Vector::Scalar>;
+  using Look = SpectrumLook<Real>;
+  WorkspaceScope<typename Vector::Space> scope(model.context());
+  detail::LookedAt<Vector> looked_at(scope, a, sign, model, seed, m, std::min(most_columns, model.global_rows() + 1));
+  // Few steps, so that no polynomial overgrows the others.
+  auto interval = looked_at.lanczos(most_columns * 3 / 16);
+  Look look;
+  if (!(interval.half() > 0)) {  // one eigenvalue is all that was seen
+    look.values = {interval.centre()};
+    look.weights = {1};
+    look.bottom = look.top = interval.centre();
+    look.applications = looked_at.applications();
+    return look;
+  }
+  // A random vector weighs one eigenvector in a hundred less than the first. It weighs those of a small M by M's
+  // condition less.
+  const Real least_weight = (m ? epsilon<Real> : Real(1e-4)) / static_cast<Real>(model.global_rows());
+  const Real share = Look::least_share();
+  constexpr int most_intervals = 5;
+  std::optional<detail::LookInterval<Real>> seen;  // where the Ritz values of all intervals lie
+  for (int number = 1;; ++number) {
+    const auto gram = looked_at.gram_of_polynomials(interval);
+    const auto degree = static_cast<int>(gram.columns()) - 1;
+    look = detail::ritz_values<Real>(gram, interval);
+    const detail::LookInterval<Real> values{look.values.front(), look.values.back()};
+    seen = seen ? seen->hull(values) : values;
+    const auto found = seen->hull({look.bottom, look.top});
+    const bool is_overgrown = !interval.where_at_most(1 / std::sqrt(share), degree).holds(values);
+    // The squares of all columns add up to about half their number. What has not grown to its share is not seen.
+    const Real counts = share * static_cast<Real>(degree) / 2;
+    const auto bound =
+        least_weight < counts ? found.hull(interval.where_at_most(std::sqrt(counts / least_weight), degree)) : found;
+    look.bottom = bound.low;
+    look.top = bound.high;
+    const Real room = (found.high - found.low) / 20;
+    const bool is_close = found.low - bound.low <= room && bound.high - found.high <= room;
+    if (number == most_intervals || (!is_overgrown && is_close) || !(found.half() > 0)) break;
+    interval = is_overgrown ? interval.hull(found) : found;
+  }
+  // Those that the last interval hides weigh nothing.
+  if (seen->low < look.values.front()) {
+    look.values.insert(look.values.begin(), seen->low);
+    look.weights.insert(look.weights.begin(), 0);
+  }
+  if (seen->high > look.values.back()) {
+    look.values.push_back(seen->high);
+    look.weights.push_back(0);
+  }
+  look.applications = looked_at.applications();
+  return look;
 }
 
 }  // namespace blockvec::solvers

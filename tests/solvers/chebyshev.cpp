@@ -178,6 +178,32 @@ TEST_F(ChebyshevOnPairs, ConvergeWhateverTheInverseOfB) {
   EXPECT_LE(exact.applications_b, exact.iterations * 10 + 6 + 60);
 }
 
+// A random vector hardly weighs the eigenvalue above all others, since B is smallest there.
+TEST_F(ChebyshevOnPairs, ConvergeWhereBHidesAnEigenvalue) {
+  const auto size = static_cast<std::size_t>(pair_.n);
+  for (const double condition : {1e4, 1e8, 1e12}) {
+    for (const double hidden : {1.1, 1.5, 30., 1e3}) {
+      std::vector<double> exact(size), b(size), a(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        exact[i] = i + 1 < size ? static_cast<double>(i) / static_cast<double>(size) : hidden;
+        b[i] = std::pow(condition, -static_cast<double>(i) / static_cast<double>(size - 1));
+        a[i] = exact[i] * b[i];
+      }
+      SparseOperator<double, Kokkos::HostSpace> of_a(context_, rows_, Diagonal(a)), of_b(context_, rows_, Diagonal(b));
+      const auto inverse = inverse_of_diagonal(diagonal_of<Host>(context_, rows_, Diagonal(b)));
+      for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        SCOPED_TRACE(testing::Message() << condition << ", " << hidden << ", seed " << seed);
+        const auto result = chebyshev_subspace<Host>({.a = of_a, .b = of_b, .inverse_b = inverse},
+                                                     {.wanted = 4, .tolerance = 1e-10, .seed = seed});
+        EXPECT_TRUE(result.converged()) << result.why;
+        for (std::size_t i = 0; i < result.eigenvalues.size(); ++i) {
+          EXPECT_NEAR(result.eigenvalues[i], exact[i], 1e-10 * hidden);
+        }
+      }
+    }
+  }
+}
+
 TEST_F(ChebyshevOnPairs, InverseOfBIsAsGoodAsItSays) {
   const Problem<Host> problem{.a = a_, .b = b_};
   for (const auto& inverse : {inverse_of_diagonal(diagonal_), rough_inverse(), Multiply()}) {

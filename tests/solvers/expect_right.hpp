@@ -34,17 +34,18 @@ void expect_right(const Result<Vector>& result, const Options& options, std::int
 }
 
 /// Its diagonal is all there is.
-class Diagonal final : public RowSource<double> {
+template <class Scalar = double>
+class Diagonal final : public RowSource<Scalar> {
  public:
-  explicit Diagonal(std::vector<double> values) : values_(std::move(values)) {}
+  explicit Diagonal(std::vector<Scalar> values) : values_(std::move(values)) {}
   std::int64_t size() const override { return std::ssize(values_); }
-  void append_row(std::int64_t row, RowEntries<double>& entries) const override {
+  void append_row(std::int64_t row, RowEntries<Scalar>& entries) const override {
     entries.add(row, values_[static_cast<std::size_t>(row)]);
   }
   std::string describe() const override { return "diagonal"; }
 
  private:
-  std::vector<double> values_;
+  std::vector<Scalar> values_;
 };
 
 }  // namespace blockvec::solvers
