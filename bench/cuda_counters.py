@@ -16,6 +16,8 @@ import os
 import subprocess
 import tempfile
 
+import machine
+
 STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 COUNTERS = {
     "microseconds": "gpu__time_duration.sum",
@@ -52,8 +54,7 @@ def main():
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("cases", nargs="+")
     options = parser.parse_args()
-    device = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
-                            capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    device = machine.cards()[0]
     with open(options.out, "w") as text, tempfile.TemporaryDirectory() as folder:
         text.write(f"# {device}, {datetime.date.today()}, commit {options.commit}; bench/cuda_counters.py says what the columns are\n")
         table = csv.writer(text)

@@ -2,6 +2,7 @@
 """Every eigensolver on matrices that are hard for some: what it found, what it missed, and how it says so.
 
     bench/hard_cases.py --program build/release/examples/eigensolve --data DATA > bench/results/cpu/hard_cases.csv
+    bench/hard_cases.py --device gpu --program ... --data DATA > bench/results/h200/hard_cases.csv
 
 Each case is solved by each method on 1 and on 4 ranks of one thread, and by dense, the whole spectrum, up to 1000
 rows. `status`: converged; else in the solver's words why not, or how it refuses. `missed` counts wanted eigenvalues,
@@ -172,6 +173,8 @@ def main():
     parser.add_argument("--cases", nargs="*", help="only those whose names contain one of these words")
     arguments = parser.parse_args()
     where = [f"device {arguments.device}"] if arguments.device else []
+    cards = machine.cards() if arguments.device == "gpu" else []
+    where += [f"{len(cards)} of {cards[0]}"] if cards else []
     print("# " + machine.head("hard_cases.py", arguments.commit, *where))
     table = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
     table.writeheader()
