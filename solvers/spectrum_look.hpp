@@ -313,8 +313,9 @@ SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(
     look.top = bound.high;
     const Real room = (found.high - found.low) / 20;
     const bool is_close = found.low - bound.low <= room && bound.high - found.high <= room;
-    if (number == most_intervals || (!is_overgrown && is_close) || !(found.half() > 0)) break;
-    interval = is_overgrown ? interval.hull(found) : found;
+    const auto next = is_overgrown ? interval.hull(found) : found;
+    if (number == most_intervals || (!is_overgrown && is_close) || !(next.half() > 0)) break;
+    interval = next;
   }
   // Those that the last interval hides weigh nothing.
   if (seen->low < look.values.front()) {

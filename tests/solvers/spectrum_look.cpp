@@ -67,5 +67,18 @@ TYPED_TEST(SpectrumLookOf, HidesNoEigenvalue) {
   }
 }
 
+// Where the first polynomials show nothing but the eigenvalue that outgrew them, its residual can be zero to rounding.
+TYPED_TEST(SpectrumLookOf, SeesWhatAnEigenvalueOvergrew) {
+  for (const double outlier : {1.2, 1.5, 2., 3., 10.}) {
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+      SCOPED_TRACE(testing::Message() << "outlier " << outlier << ", seed " << seed);
+      const auto look = this->look(outlier, 1, seed);
+      EXPECT_LT(look.values.front(), -0.9);
+      EXPECT_LE(look.bottom, -1 + 64 * epsilon<TypeParam> * (outlier + 1));
+      EXPECT_GE(std::ssize(look.values), 8);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace blockvec::solvers
