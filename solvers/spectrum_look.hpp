@@ -24,13 +24,14 @@ struct SpectrumLook {
   Real bottom = 0, top = 0;           ///< no eigenvalue is far beyond, in practice
   std::int64_t applications = 0;
 
-  /// A vector counts as dependent on others below this share of the largest square; rounding errors of the values are
-  /// about eps over it.
+  /// A vector counts as dependent on others below this share of the largest square.
   static Real least_share() { return std::sqrt(epsilon<Real>) / 100; }
-  /// Of A, from below.
-  Real norm() const {
-    return std::max(std::abs(values.front()), std::abs(values.back())) * (1 - epsilon<Real> / least_share());
+  /// About the rounding errors of the values.
+  Real rounding() const {
+    return std::max(std::abs(values.front()), std::abs(values.back())) * epsilon<Real> / least_share();
   }
+  /// Of A, from below.
+  Real norm() const { return std::max(std::abs(values.front()), std::abs(values.back())) - rounding(); }
   /// About where the eigenvalue with this number lies, of `rows` in all: the weights estimate how many there are up to
   /// a Ritz value, since a random vector weighs all eigenvectors alike on average (Lin, Saad, Yang 2016, SIAM Review
   /// 58, 34).
@@ -68,9 +69,9 @@ struct SpectrumLook {
   Real count_within(Real distance, Real x, std::int64_t rows) const {
     return (share_below(x + distance) - share_below(x - distance)) * static_cast<Real>(rows);
   }
-  /// About the distance from x within which so many eigenvalues lie.
+  /// About the distance from x within which so many eigenvalues lie, and no less than what reaches a level at an end.
   Real distance_of(Real count, Real x, std::int64_t rows) const {
-    Real low = 0, high = farthest(x);
+    Real low = distance_of_end(x), high = std::max(low, farthest(x));
     for (int halvings = 0; halvings < 60; ++halvings) {
       const Real middle = low + (high - low) / 2;
       (count_within(middle, x, rows) < count ? low : high) = middle;
@@ -79,6 +80,19 @@ struct SpectrumLook {
   }
   /// No eigenvalue is farther from x, in practice.
   Real farthest(Real x) const { return std::max(top - x, x - bottom); }
+
+ private:
+  /// Where the value at an end has come out well, it is a level, perhaps of many copies. From an x there or beyond,
+  /// what reaches the level may reach into the gap beside it, too: no polynomial parts it from its own rounding errors.
+  Real distance_of_end(Real x) const {
+    const std::size_t last = values.size() - 1;
+    if (last == 0) return 0;
+    const auto into_gap = [](Real beyond, Real residual, Real gap) {  // x is so far beyond the level
+      return residual <= gap / 10 && beyond >= -gap / 100 ? beyond + gap / 4 : Real(0);
+    };
+    return std::max(into_gap(x - values[last], top - values[last], values[last] - values[last - 1]),
+                    into_gap(values[0] - x, values[0] - bottom, values[1] - values[0]));
+  }
 };
 
 namespace detail {

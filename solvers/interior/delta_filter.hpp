@@ -29,12 +29,17 @@ class DeltaFilter {
 
   DeltaFilter() = default;
   /// For a spectrum between bottom and top. The window may reach beyond it on one side or on both, but meets it. Where
-  /// `at` does not say the place, it is the middle of the window, or the one end of the spectrum that lies in it.
+  /// `at` does not say the place, it is the middle of the window, or the one end of the spectrum that lies in it. From
+  /// a place at an end, p grows to what is beyond it.
   DeltaFilter(AnyOperator<Vector> a, Real bottom, Real top, Real from, Real to, std::optional<Real> at = {})
-      : a_(std::move(a)), centre_(bottom + (top - bottom) / 2), half_width_((top - bottom) / 2 * Real(1.02)) {
+      : a_(std::move(a)) {
     const bool meets_bottom = from <= bottom, meets_top = to >= top;
-    const double low = place(std::max(from, bottom)), high = place(std::min(to, top));
+    const Real room = (top - bottom) / 100;  // for what an end that is not in the window hides
+    const Real lowest = meets_bottom ? bottom : bottom - room, highest = meets_top ? top : top + room;
+    half_width_ = (highest - lowest) / 2;
+    centre_ = lowest + half_width_;
     if (half_width_ > 0) {
+      const double low = std::max(place(std::max(from, bottom)), -1.0), high = std::min(place(std::min(to, top)), 1.0);
       expand(at                          ? std::clamp(place(*at), low, high)
              : meets_bottom == meets_top ? between(low, high)
              : meets_bottom              ? low
