@@ -138,6 +138,7 @@ template <class Vector>
 void InteriorSearch<Vector>::refine(const Result<Vector>& result) {
   std::vector<std::int64_t> good, bad;
   distances_.clear();
+  lost_ = 0;
   for (std::int64_t i = 0; i < result.vectors.width(); ++i) {
     if (result.backward_errors[index(i)] <= options_.tolerance / 2) {
       good.push_back(i);

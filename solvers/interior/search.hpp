@@ -76,8 +76,8 @@ class InteriorSearch {
   /// All that the search goes on from before a block, for an archive (state_archive.hpp).
   template <class Archive>
   void state(Archive& archive) {
-    archive(journal_, pencil_, look_.bottom, look_.top, distance_, changes_, distances_, takes_ties_, distrust_, found_,
-            starts_, restarts_, is_first_, is_check_, refinements_, next_look_, start_width_, steps_, space_);
+    archive(journal_, pencil_, look_.bottom, look_.top, distance_, changes_, distances_, takes_ties_, distrust_, lost_,
+            found_, starts_, restarts_, is_first_, is_check_, refinements_, next_look_, start_width_, steps_, space_);
     if (!Archive::reads) return;
     set_filter(distance_);
     set_limit();
@@ -87,8 +87,7 @@ class InteriorSearch {
   static constexpr int most_refinements = 4, most_changes = 12;
   /// A pair whose residual is this share of its distance from the nearest possible one has come out well after that.
   static constexpr Real missing_ratio = Real(1e-3);
-  /// Of a wanted vector, the most that may lie in what is locked beyond them (a square), and what C's value loses by
-  /// it.
+  /// Of a wanted vector, the most that may lie in what is locked beyond them (a square).
   static constexpr double most_share = 0.04;
   /// What estimates of residuals begin with: the bound is far above what is seen.
   static constexpr Real first_distrust = Real(1e-3);
@@ -132,7 +131,7 @@ class InteriorSearch {
     if (!is_settled()) return;
     constexpr int points = 64;
     const Real reach = limit(), from = target_ - reach, to = target_ + reach;
-    const Real margin = (look_.top - look_.bottom) / 100 + same();  // as the ends are not known exactly
+    const Real margin = (look_.top - look_.bottom) / 100 + same() + look_.rounding();  // of the ends
     Real low = std::max(from, look_.bottom - margin), high = std::min(to, look_.top + margin);
     if (low > high) low = high = to < look_.bottom ? to : from;  // nothing is expected there
     most_ = -1;
@@ -172,8 +171,8 @@ class InteriorSearch {
   bool nothing_left_beside(std::int64_t leading) const {
     if (!is_settled() || ritz_values() <= leading) return false;
     const Real lowest = space_.values()[index(leading)], residual = space_.residuals()[index(leading)];
-    if (space_.is_complete()) return lowest >= most_;
-    return residual <= missing_ratio * (lowest + 1) && lowest - residual >= most_;
+    if (space_.is_complete()) return lowest >= most_ + lost_;
+    return residual <= missing_ratio * (lowest + 1) && lowest - residual >= most_ + lost_;
   }
   /// The same for this round, if another one follows that looks for more anyway.
   bool is_round_over(std::int64_t leading) const {
@@ -185,8 +184,8 @@ class InteriorSearch {
     if (!is_settled() || steps_ < 2 || ritz_values() == 0) return false;
     const auto least = static_cast<double>(filter_.least()), lowest = -static_cast<double>(most_);
     const ChanceOfMore chance{static_cast<double>(vectors_.global_rows()), start_width_, steps_, least};
-    const double lost = has_beyond() ? most_share * (lowest - least) : 0;
-    return chance.above(lowest - lost, -static_cast<double>(space_.values().front())) <= least_chance;
+    return chance.above(lowest - static_cast<double>(lost_), -static_cast<double>(space_.values().front())) <=
+           least_chance;
   }
 
   static CheckpointHeader own_steering(const InteriorOptions& options) {
@@ -256,6 +255,8 @@ class InteriorSearch {
            count = std::min(count - 1, count_converged())) {
         if (is_confirmed(count)) ready = count;
       }
+      if (!is_settled() && !space_.is_complete())
+        ready = std::min(ready, std::max(missing(), room_beside_next_round()));
       const std::int64_t left = std::max<std::int64_t>(1, missing() - ready);
       if (ready == 0 && change_window(left)) continue;
       space_.restart(std::max(ready, kept_at_restart(space_, ready + left, options_.block)));
@@ -267,7 +268,7 @@ class InteriorSearch {
         lock_beyond();
         return true;
       }
-      if (space_.next() == 0) return found_ > 0 || is_settled();  // an invariant subspace
+      if (space_.next() == 0) return found_ > 0 || (is_settled() && !is_wanted_in_sight());  // an invariant subspace
       if (!space_.has_room() || restarts_ >= options_.max_restarts) return false;
     }
   }
@@ -279,27 +280,34 @@ class InteriorSearch {
     if (!options_.interval && is_settled()) measure_distances();
     set_limit();
   }
+  /// So many vectors may be locked while the basis keeps room for another round.
+  std::int64_t room_beside_next_round() const {
+    constexpr std::int64_t blocks = 12;
+    return options_.basis - space_.locked() - blocks * options_.block;
+  }
   /// Locks Ritz vectors that have come out well enough to be told from wanted ones, as long as the basis has room.
   void lock_beyond() {
-    constexpr std::int64_t blocks_left = 12;
-    const std::int64_t room = options_.basis - space_.locked() - blocks_left * options_.block;
     std::int64_t count = 0;
-    Real sum = 0;
-    while (count < std::min(room, ritz_values()) && height(count) > 0) {
-      sum += square(space_.residuals()[index(count)] / (space_.values()[index(count)] - most_));
-      if (!(sum <= Real(most_share))) break;
+    Real share = 0, loss = 0;  // of a wanted vector, the square of what lies in these, and C's value times it
+    while (count < std::min(room_beside_next_round(), ritz_values()) && height(count) > 0) {
+      const Real gap = space_.values()[index(count)] - most_, of_one = square(space_.residuals()[index(count)] / gap);
+      if (!(share + of_one <= Real(most_share))) break;
+      share += of_one;
+      loss += of_one * gap;
       ++count;
     }
     if (count == 0) return;
+    lost_ += loss / (1 - share);
     space_.rayleigh_ritz();
     space_.restart(count);
     space_.lock(count);
     distances_.insert(distances_.end(), index(count), beyond);
   }
   /// Are the leading Ritz pairs right, by residuals with A? If not, estimates become stricter. Where these are bounds
-  /// and pairs were locked before, what is wrong comes from those: Rayleigh-Ritz with A will part them.
+  /// and pairs were locked before, or where no dimension is left, what is wrong comes from what is locked:
+  /// Rayleigh-Ritz with A will part them.
   bool is_confirmed(std::int64_t count) {
-    if (distrust_ >= 1 && is_settled() && locked() > 0) return true;
+    if (is_settled() && locked() > 0 && (distrust_ >= 1 || space_.is_complete())) return true;
     Result<Vector> result;
     WorkspaceScope<Space> scope(context());
     const Vector x = scratch_like(scope, vectors_, count);
@@ -313,15 +321,17 @@ class InteriorSearch {
     return false;
   }
   bool has_beyond() const { return pairs() < locked(); }
+  /// Is there a Ritz value that none but a wanted pair has?
+  bool is_wanted_in_sight() const { return ritz_values() > 0 && space_.values().front() < most_; }
   /// Does a wanted pair show in the search for more? It may have parts in what was locked beyond the others.
   bool is_beyond_in_the_way() const {
-    return is_check_ && has_beyond() && ritz_values() > 0 && space_.values().front() < most_;
+    return is_check_ && has_beyond() && ritz_values() > 0 && space_.values().front() < most_ + lost_;
   }
   /// The round begins again near what shows, with nothing beyond the pairs.
   void drop_beyond() {
     WorkspaceScope<Space> scope(context());
     std::int64_t wanted = 0;
-    while (wanted < ritz_values() && space_.values()[index(wanted)] < most_) ++wanted;
+    while (wanted < ritz_values() && space_.values()[index(wanted)] < most_ + lost_) ++wanted;
     const Vector near = scratch_like(scope, vectors_, wanted);
     space_.form_ritz_vectors(near);
     for (std::int64_t i = locked() - 1; i >= 0; --i) {
@@ -330,6 +340,7 @@ class InteriorSearch {
       distances_[index(i)] = distances_.back();
       distances_.pop_back();
     }
+    lost_ = 0;
     start(near);
     steps_ = -1;
   }
@@ -398,6 +409,7 @@ class InteriorSearch {
   int changes_ = 0;    // of it
   Real most_ = 0;      // C has no greater value within the limit
   Real surely_ = 0;    // and where it is below this one, an eigenvalue lies within the limit
+  Real lost_ = 0;      // of what C makes of a wanted vector, by its part in what is locked beyond
 
   std::vector<Real> distances_;  // from the target, of what is locked, once enough is
   std::vector<Real> beside_;     // of Ritz values of A that are not wanted

@@ -140,6 +140,32 @@ TEST(Interior, SmallMatrices) {
   expect_pairs(Diagonal(same), near(1.0, 4), same);
 }
 
+// The look at the spectrum has such a level to rounding, and beside it there is nothing that a window could hold.
+TEST(Interior, ManyCopiesAtTheEnds) {
+  std::vector<double> values(100);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(std::clamp<std::size_t>(i, 20, 79));
+  for (const double target : {20., 19.99, 19., 0., 79., 79.01, 80., 200.}) {
+    expect_pairs(Diagonal(values), near(target, 3), values);
+  }
+  expect_pairs(Diagonal(values), in(79.5, 81), values);
+  expect_pairs(Diagonal(values), in(-10, 19.5), values);
+  auto options = in(78.5, 81);
+  options.wanted = 21;
+  expect_pairs(Diagonal(values), options, values);
+}
+
+// All eigenvalues are closer than the look at the spectrum tells them.
+TEST(Interior, IntervalsThatHoldAll) {
+  std::vector<double> values(7);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.28 + 1.5e-8 * static_cast<double>(i);
+  for (const std::int64_t block : {1, 2, 4}) {
+    auto options = in(0.1, 0.8);
+    options.block = block;
+    options.wanted = 7;
+    expect_pairs(Diagonal(values), options, values);
+  }
+}
+
 /// Random levels, single or in copies or close together, between -1 and 1.
 std::vector<double> random_levels(std::mt19937& random, std::size_t count) {
   std::uniform_real_distribution<double> place(-1, 1);
@@ -166,9 +192,9 @@ double random_gap(std::mt19937& random, const std::vector<double>& levels, doubl
   }
 }
 
-TEST(Interior, RandomIntervalsMissNothing) {
-  std::mt19937 random(1);
-  for (int run = 0; run < 300; ++run) {
+void expect_random_intervals(unsigned seed, int runs) {
+  std::mt19937 random(seed);
+  for (int run = 0; run < runs; ++run) {
     const auto levels = random_levels(random, 1 + random() % 250);
     InteriorOptions options;
     options.block = 1 + static_cast<std::int64_t>(random() % 5);
@@ -186,6 +212,11 @@ TEST(Interior, RandomIntervalsMissNothing) {
                                     << options.block);
     expect_pairs(solve(Diagonal(levels), options), options, levels);
   }
+}
+
+TEST(Interior, RandomIntervalsMissNothing) {
+  expect_random_intervals(1, 300);
+  expect_random_intervals(22, 80);  // the last one leaves few rows beside the wanted pairs
 }
 
 TEST(Interior, RandomTargetsMissNothing) {
