@@ -131,7 +131,7 @@ class InteriorSearch {
     if (!is_settled()) return;
     constexpr int points = 64;
     const Real reach = limit(), from = target_ - reach, to = target_ + reach;
-    const Real margin = (look_.top - look_.bottom) / 100 + same() + look_.rounding();  // of the ends
+    const Real margin = (look_.top - look_.bottom) / 100 + same() + look_.rounding();  // the ends are known to this
     Real low = std::max(from, look_.bottom - margin), high = std::min(to, look_.top + margin);
     if (low > high) low = high = to < look_.bottom ? to : from;  // nothing is expected there
     most_ = -1;
