@@ -54,7 +54,7 @@ def main():
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("cases", nargs="+")
     options = parser.parse_args()
-    device = machine.cards()[0]
+    device = machine.cards()
     with open(options.out, "w") as text, tempfile.TemporaryDirectory() as folder:
         text.write(f"# {device}, {datetime.date.today()}, commit {options.commit}; bench/cuda_counters.py says what the columns are\n")
         table = csv.writer(text)

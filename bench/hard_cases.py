@@ -173,8 +173,7 @@ def main():
     parser.add_argument("--cases", nargs="*", help="only those whose names contain one of these words")
     arguments = parser.parse_args()
     where = [f"device {arguments.device}"] if arguments.device else []
-    cards = machine.cards() if arguments.device == "gpu" else []
-    where += [f"{len(cards)} of {cards[0]}"] if cards else []
+    where += [machine.cards()] if arguments.device == "gpu" else []
     print("# " + machine.head("hard_cases.py", arguments.commit, *where))
     table = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
     table.writeheader()

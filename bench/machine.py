@@ -12,13 +12,15 @@ def processor():
 
 
 def cards():
-    """Names and drivers of the GPUs, one string a card; none where there is no driver."""
+    """Name and driver of the GPUs, which are alike, and how many there are if there are several."""
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
         lines = subprocess.run(query, capture_output=True, text=True, timeout=60).stdout.splitlines()
     except OSError:
-        return []
-    return [line.replace(", ", ", driver ") for line in lines]
+        lines = []
+    if not lines:
+        return "no card"
+    return (f"{len(lines)} of " if len(lines) > 1 else "") + lines[0].replace(", ", ", driver ")
 
 
 def head(program, commit, *more):

@@ -171,8 +171,8 @@ class InteriorSearch {
   bool nothing_left_beside(std::int64_t leading) const {
     if (!is_settled() || ritz_values() <= leading) return false;
     const Real lowest = space_.values()[index(leading)], residual = space_.residuals()[index(leading)];
-    if (space_.is_complete()) return lowest >= most_ + lost_;
-    return residual <= missing_ratio * (lowest + 1) && lowest - residual >= most_ + lost_;
+    if (space_.is_complete()) return lowest >= most_in_sight();
+    return residual <= missing_ratio * (lowest + 1) && lowest - residual >= most_in_sight();
   }
   /// The same for this round, if another one follows that looks for more anyway.
   bool is_round_over(std::int64_t leading) const {
@@ -182,10 +182,9 @@ class InteriorSearch {
   /// Would a wanted pair have shown itself among the Ritz values of this round?
   bool nothing_shows() const {
     if (!is_settled() || steps_ < 2 || ritz_values() == 0) return false;
-    const auto least = static_cast<double>(filter_.least()), lowest = -static_cast<double>(most_);
+    const auto least = static_cast<double>(filter_.least()), lowest = -static_cast<double>(most_in_sight());
     const ChanceOfMore chance{static_cast<double>(vectors_.global_rows()), start_width_, steps_, least};
-    return chance.above(lowest - static_cast<double>(lost_), -static_cast<double>(space_.values().front())) <=
-           least_chance;
+    return chance.above(lowest, -static_cast<double>(space_.values().front())) <= least_chance;
   }
 
   static CheckpointHeader own_steering(const InteriorOptions& options) {
@@ -321,17 +320,17 @@ class InteriorSearch {
     return false;
   }
   bool has_beyond() const { return pairs() < locked(); }
-  /// Is there a Ritz value that none but a wanted pair has?
-  bool is_wanted_in_sight() const { return ritz_values() > 0 && space_.values().front() < most_; }
+  /// C has no greater value for a wanted pair, where its part in what is locked beyond is left out.
+  Real most_in_sight() const { return most_ + lost_; }
+  /// Is there a Ritz value that may be a wanted pair's?
+  bool is_wanted_in_sight() const { return ritz_values() > 0 && space_.values().front() < most_in_sight(); }
   /// Does a wanted pair show in the search for more? It may have parts in what was locked beyond the others.
-  bool is_beyond_in_the_way() const {
-    return is_check_ && has_beyond() && ritz_values() > 0 && space_.values().front() < most_ + lost_;
-  }
+  bool is_beyond_in_the_way() const { return is_check_ && has_beyond() && is_wanted_in_sight(); }
   /// The round begins again near what shows, with nothing beyond the pairs.
   void drop_beyond() {
     WorkspaceScope<Space> scope(context());
     std::int64_t wanted = 0;
-    while (wanted < ritz_values() && space_.values()[index(wanted)] < most_ + lost_) ++wanted;
+    while (wanted < ritz_values() && space_.values()[index(wanted)] < most_in_sight()) ++wanted;
     const Vector near = scratch_like(scope, vectors_, wanted);
     space_.form_ritz_vectors(near);
     for (std::int64_t i = locked() - 1; i >= 0; --i) {
