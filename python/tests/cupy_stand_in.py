@@ -49,6 +49,9 @@ class Array:
     def __matmul__(self, other):
         return Array(self._array @ other._array)
 
+    def astype(self, dtype, order):
+        return Array(self._array.astype(dtype, order))
+
     def get(self):
         assert self.shape[0] <= self.shape[1], "tall data is copied to the host"
         return self._array

@@ -7,7 +7,7 @@ import cmath
 import numpy as np
 
 from ._errors import NotFiniteError, ShapeError
-from ._homes import DTYPES, NumPy
+from ._homes import DTYPES, LETTERS, NumPy
 from ._ranks import Alone
 from ._threads import thread_count
 
@@ -15,8 +15,6 @@ try:
     from numpy.exceptions import TooHardError
 except ImportError:  # NumPy before 1.25
     from numpy import TooHardError
-
-LETTERS = "fdFD"
 
 
 def is_known(dtype: np.dtype) -> bool:
@@ -39,7 +37,7 @@ def check_tall(name: str, array: object, *, written: bool = False) -> np.ndarray
     return array
 
 
-def check_same(**arrays: np.ndarray) -> str:
+def check_same(arrays: dict[str, np.ndarray]) -> str:
     """All have one dtype and one number of rows. Returns NumPy's letter of the dtype."""
     (first, model), *others = arrays.items()
     for name, array in others:
@@ -54,20 +52,20 @@ def check_same(**arrays: np.ndarray) -> str:
 
 def _fits(array: np.ndarray, by_rows: bool) -> bool:
     """Whether one row's columns (one column's rows) are adjacent. A stride along an extent of 0 or 1 says nothing."""
-    if array.size == 0:
+    (long, short), (step, between) = array.shape, array.strides
+    if not by_rows:
+        long, short, step, between = short, long, between, step
+    if long == 0 or short == 0:
         return True
-    shape, strides = (array.shape, array.strides) if by_rows else (array.shape[::-1], array.strides[::-1])
     size = array.itemsize
-    adjacent = shape[1] == 1 or strides[1] == size
-    apart = shape[0] == 1 or (strides[0] % size == 0 and strides[0] >= shape[1] * size)
+    adjacent = short == 1 or between == size
+    apart = long == 1 or (step % size == 0 and step >= short * size)
     return adjacent and apart and array.flags.aligned
 
 
-def check_layout(ranks: Alone, **arrays: np.ndarray) -> bool:
+def check_layout(ranks: Alone, arrays: dict[str, np.ndarray]) -> bool:
     """Whether all are taken by rows (C order) rather than by columns (Fortran order), on all ranks. Never a copy."""
-    fits = [True, False]
-    if ranks.size > 1 or not all((one := array.flags).c_contiguous and one.aligned for array in arrays.values()):
-        fits = [all(_fits(array, by_rows) for array in arrays.values()) for by_rows in (True, False)]
+    fits = [all([_fits(array, by_rows) for array in arrays.values()]) for by_rows in (True, False)]
     for by_rows, all_fit in zip((True, False), ranks.all(*fits)):
         if all_fit:
             return by_rows
@@ -108,10 +106,10 @@ class Talls:
             name: check_tall(name, home.view(name, array), written=name == written) for name, array in arrays.items()
         }
         self.dtype = next(iter(self.views.values())).dtype
-        letter = check_same(**self.views)
+        letter = check_same(self.views)
         ordered = {name: view for name, view in self.views.items() if name != any_order}
         if ordered:
-            self.by_rows = check_layout(ranks, **ordered)
+            self.by_rows = check_layout(ranks, ordered)
         else:
             flags = self.views[str(any_order)].flags
             [self.by_rows] = ranks.all(flags.c_contiguous or not flags.f_contiguous)
@@ -119,8 +117,9 @@ class Talls:
 
 
 def call_of(home: NumPy, ranks: Alone, threads: int | None, letter: str, by_rows: bool = True) -> tuple:
-    """What the extension module is told of a call."""
-    return letter, by_rows, thread_count(threads, ranks), home.stream, ranks.handle_for(home)
+    """What the extension module is told of a call. The work on a device takes no threads of the host."""
+    count = thread_count(threads, ranks) if home.is_host or threads is not None else 0
+    return letter, by_rows, count, home.stream, ranks.handle_for(home)
 
 
 def check_apart(written: dict[str, np.ndarray], read: dict[str, np.ndarray]) -> None:

@@ -119,7 +119,7 @@ def _orthogonalize(
         talls.call,
         [talls.views[name] for name in work],
         source,
-        home.view("Q", Q),
+        talls.views["X"] if overwrite_x else home.view("Q", Q),
         home.view("S", S) if pieces else None,
         home.view("R", R),
         None if matrix is None else matrix.for_library(talls.dtype),
