@@ -126,7 +126,7 @@ class Torch:
         return self.linalg.solve_triangular(low, one, upper=False)
 
     def synchronize(self):
-        self.module.cuda.synchronize()
+        self.module.cuda.cudart().cudaDeviceSynchronize()  # torch.cuda.synchronize() takes 6 us of its own
 
     def free_bytes(self):
         self.module.cuda.empty_cache()

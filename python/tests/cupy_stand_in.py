@@ -9,7 +9,7 @@ from unittest import mock
 
 import numpy as np
 
-from blockvec import _homes, _host, _modules
+from blockvec import _homes, _host, _modules, _ranks
 
 
 class Array:
@@ -48,6 +48,11 @@ class Array:
 
     def __matmul__(self, other):
         return Array(self._array @ other._array)
+
+    def reshape(self, shape):
+        return Array(self._array.reshape(shape))
+
+    T = property(lambda self: Array(self._array.T))
 
     def astype(self, dtype, order):
         return Array(self._array.astype(dtype, order))
@@ -127,6 +132,13 @@ def read(array):
     return array._array
 
 
+def _forget_device():
+    """A home and duplicates of communicators belong to a module."""
+    _homes.home_on_device.cache_clear()
+    for made in _ranks._duplicates.values():
+        made.pop(False, None)
+
+
 @contextlib.contextmanager
 def stand_in():
     """Makes the package take these for CuPy's."""
@@ -143,12 +155,12 @@ def stand_in():
     device = types.SimpleNamespace(**functions, use_device=lambda number: None)
     before = sys.modules.get("cupy")
     sys.modules["cupy"] = cupy
-    _homes.home_on_device.cache_clear()
+    _forget_device()
     try:
         with mock.patch.object(_modules, "device", lambda: device):
             yield
     finally:
-        _homes.home_on_device.cache_clear()
+        _forget_device()
         sys.modules.pop("cupy")
         if before is not None:
             sys.modules["cupy"] = before

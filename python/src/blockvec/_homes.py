@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import sys
 from typing import Any
@@ -132,18 +133,15 @@ def _from_dlpack_of(model: Any) -> Any:
     return function
 
 
-class _Addresses:
-    """What NumPy makes a view of, which keeps the array that lies there."""
+class _AtAddress(np.ndarray):
+    """NumPy's view of what lies at an address, which keeps the array that lies there."""
 
-    def __init__(self, work: Any, address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype):
-        self.work = work
-        self.__array_interface__ = {
-            "version": 3,
-            "data": (address, False),
-            "shape": shape,
-            "strides": strides,
-            "typestr": dtype.str,
-        }
+    work: Any
+
+
+# All memory as a buffer, since NumPy makes views of buffers soonest. It begins where no array does: for NumPy 0 is none.
+_FIRST_ADDRESS = 16
+_MEMORY = (ctypes.c_byte * 2 ** (8 * ctypes.sizeof(ctypes.c_void_p) - 2)).from_address(_FIRST_ADDRESS)
 
 
 class Device(NumPy):
@@ -166,7 +164,11 @@ class Device(NumPy):
 
     def view(self, name: str, work: Any) -> np.ndarray:
         address, shape, strides, dtype = self._describe(name, work)
-        return np.empty(shape, dtype) if 0 in shape else np.asarray(_Addresses(work, address, shape, strides, dtype))
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        view = _AtAddress(shape, dtype, _MEMORY, address - _FIRST_ADDRESS, strides)
+        view.work = work
+        return view
 
     def columns(self, work: Any, order: np.ndarray) -> Any:
         return work[:, order.tolist()]

@@ -16,6 +16,7 @@ from ._ranks import Alone, ranks_of
 _DEFICIENT = {"replace": 0, "drop": 1, "report": 2}
 _MOST_PIECES = 4
 _DEFAULT_METHOD = "pipi+/cholqr2"
+_ALIGNMENT = 32  # entries
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,9 @@ def _orthogonalize(
                 Q = home.empty((rows, width), talls.dtype, order)  # takes X's place: no copy
             else:
                 Q = home.copy(Q, order)
-        S = None if basis is None else home.empty((columns, width), talls.dtype, "F")
-        R = home.empty((width, width), talls.dtype, "F")
+        # One allocation for R and S, and one view of it: each takes time before the first kernel.
+        begin_of_s = -(-width * width // _ALIGNMENT) * _ALIGNMENT
+        small = home.empty((1, begin_of_s + columns * width), talls.dtype, "C")
 
     def judge(name: str, products: list[complex], lengths: list[float]) -> None:
         matrix.judge(products, lengths, talls.dtype, positive=True)
@@ -120,15 +122,20 @@ def _orthogonalize(
         [talls.views[name] for name in work],
         source,
         talls.views["X"] if overwrite_x else home.view("Q", Q),
-        home.view("S", S) if pieces else None,
-        home.view("R", R),
+        home.view("R and S", small),
+        begin_of_s,
         None if matrix is None else matrix.for_library(talls.dtype),
         judge,
         method,
         _DEFICIENT[deficient],
         seed,
     )
-    return X if overwrite_x else home.result(Q), None if S is None else home.result(S), home.result(R), found
+
+    def part(begin: int, rows: int) -> Any:
+        return home.result(small[0, begin : begin + rows * width].reshape((width, rows)).T)
+
+    S = None if basis is None else part(begin_of_s, columns)
+    return X if overwrite_x else home.result(Q), S, part(0, width), found
 
 
 def _metric_of(metric: Any, X: Any, rows: int, dtype: np.dtype, ranks: Alone) -> Matrix:

@@ -101,12 +101,12 @@ nb::dict as_dict(const orth::Result& result) {
   return found;
 }
 
-/// X becomes its projection, or orthonormal; S (where there is a basis) and R are written. `source`: X is to be what
-/// this becomes, which stays as it is; without a basis and a metric.
+/// X becomes its projection, or orthonormal. R and, from `begin_of_s` on, S are written to `small`, by columns.
+/// `source`: X is to be what this becomes, which stays as it is; without a basis and a metric.
 nb::dict orthogonalize(Verb verb, const nb::tuple& given, const std::vector<Array>& basis,
-                       const std::optional<Array>& source, const Writable& x, const std::optional<Writable>& s,
-                       const Writable& r, const nb::object& metric, const nb::object& judge, const std::string& method,
-                       int deficiency, std::uint64_t seed) {
+                       const std::optional<Array>& source, const Writable& x, const Writable& small,
+                       std::int64_t begin_of_s, const nb::object& metric, const nb::object& judge,
+                       const std::string& method, int deficiency, std::uint64_t seed) {
   orth::Options options = orth_options(method);
   options.deficiency = static_cast<orth::Deficiency>(deficiency);
   options.seed = seed;
@@ -125,9 +125,11 @@ nb::dict orthogonalize(Verb verb, const nb::tuple& given, const std::vector<Arra
       if (basis.size() == 1) std::tie(columns, w) = as_neighbours<Scalar, Layout>(columns, w);
       v = v.with(columns);
     }
-    const auto s_matrix = s ? small<Scalar>(*context, *s) : Small<Scalar>();
-    const auto r_matrix = small<Scalar>(*context, r);
-    auto* const s_given = s ? &s_matrix : nullptr;
+    using View = typename Small<Scalar>::View;
+    auto* const entries = entries_of<Scalar>(small);
+    const Small<Scalar> r_matrix(*context, View(entries, w.width(), w.width()));
+    const Small<Scalar> s_matrix(*context, View(entries + begin_of_s, v.width(), w.width()));
+    auto* const s_given = basis.empty() ? nullptr : &s_matrix;
     orth::Metric<Scalar, Layout, Space> b;
     std::optional<solvers::AnyOperator<Vector>> b_operator;
     if (!metric.is_none()) {
@@ -166,12 +168,13 @@ void bind_dense(nb::module_& api) {
     api.def(
         name,
         [verb](const nb::tuple& call, const std::vector<Array>& basis, const std::optional<Array>& source,
-               const Writable& x, const std::optional<Writable>& s, const Writable& r, const nb::object& metric,
+               const Writable& x, const Writable& small, std::int64_t begin_of_s, const nb::object& metric,
                const nb::object& judge, const std::string& method, int deficiency, std::uint64_t seed) {
-          return orthogonalize(verb, call, basis, source, x, s, r, metric, judge, method, deficiency, seed);
+          return orthogonalize(verb, call, basis, source, x, small, begin_of_s, metric, judge, method, deficiency,
+                               seed);
         },
-        "call"_a, "basis"_a.noconvert(), "source"_a.noconvert().none(), "x"_a.noconvert(), "s"_a.noconvert().none(),
-        "r"_a.noconvert(), "metric"_a.none(), "judge"_a, "method"_a, "deficiency"_a, "seed"_a);
+        "call"_a, "basis"_a.noconvert(), "source"_a.noconvert().none(), "x"_a.noconvert(), "small"_a.noconvert(),
+        "begin_of_s"_a, "metric"_a.none(), "judge"_a, "method"_a, "deficiency"_a, "seed"_a);
   };
   bind("project", Verb::project);
   bind("normalize", Verb::normalize);
