@@ -139,7 +139,8 @@ class _AtAddress(np.ndarray):
     work: Any
 
 
-# All memory as a buffer, since NumPy makes views of buffers soonest. It begins where no array does: for NumPy 0 is none.
+# All memory as a buffer: NumPy views a buffer in a third of the time that __array_interface__ takes. It begins where no
+# array does, since NumPy takes an address of 0 for none.
 _FIRST_ADDRESS = 16
 _MEMORY = (ctypes.c_byte * 2 ** (8 * ctypes.sizeof(ctypes.c_void_p) - 2)).from_address(_FIRST_ADDRESS)
 
@@ -246,7 +247,7 @@ class Torch(Device):
 
     @property
     def stream(self) -> int:  # type: ignore[override]
-        if self._raw_stream is not None:  # a tenth of the time
+        if self._raw_stream is not None:  # current_stream() takes ten times as long
             return int(self._raw_stream(self.number))
         return int(self._torch.cuda.current_stream(self.number).cuda_stream)
 
@@ -284,7 +285,7 @@ HOST = NumPy()
 
 def _place_of(array: Any, library: str) -> tuple[int, int]:
     """DLPack's kind of device, and the number of it."""
-    if library == "torch" and array.is_cuda and sys.modules["torch"].version.cuda:  # a tenth of the time
+    if library == "torch" and array.is_cuda and sys.modules["torch"].version.cuda:  # DLPack takes ten times as long
         return _CUDA, array.get_device()
     kind, number = array.__dlpack_device__()
     return int(kind), int(number)
