@@ -179,7 +179,8 @@ struct Factorize {
   }
 
   /// Sets own entries to the upper triangle of G - S^H S and zeros below it, and the columns' squares, parts and
-  /// lengths. Returns what is wrong with the thread's entries. `is_tidy`: W alone is to be dealt with, as if S were 0.
+  /// lengths. Returns what is wrong with the thread's entries. `is_tidy`: W alone is to be dealt with, as if S were 0,
+  /// which may not have been formed.
   template <class Team>
   KOKKOS_FUNCTION unsigned subtract_products(const Team& team, Entries& own, const Shared& shared, bool is_tidy) const {
     constexpr int most = Entries::most, together = most < 4 ? most : 4, at_once = 4;
@@ -211,7 +212,7 @@ struct Factorize {
             const int at = row + u * strips.lanes;
             if (at >= some) break;
             if (seen.p != nullptr) seen.p[first + at + column * rows] = entries[u];
-            if (!is_finite(entries[u])) found |= not_finite;
+            if (!is_tidy && !is_finite(entries[u])) found |= not_finite;
             shared.tile[at + column * tile_rows] = entries[u];
           }
         }

@@ -193,6 +193,34 @@ TYPED_TEST(QueuedSweeps, LeaveWhatIsNotFinite) {
   }
 }
 
+// Products that a tidy sweep leaves out have memory, where anything may lie.
+TYPED_TEST(QueuedSweeps, LookAtNothingThatIsNotFormed) {
+  using Scalar = typename TypeParam::Scalar;
+  using Space = typename TypeParam::Space;
+  constexpr std::int64_t count = 400, m = 10, b = 20;
+  const Context context = Context::world(1);
+  Generator<Scalar> generator(31);
+  const auto directions = generator.orthonormal(count, m + b);
+  const Trial<TypeParam> trial(context, RowDistribution::uniform(count, context.communicator()),
+                               columns_of(directions, 0, m), block_of(generator, directions, m, Kind::tidy));
+  {
+    constexpr std::size_t bytes = std::size_t{1} << 16;
+    const KeptMemory<Space> memory[] = {{context, bytes}, {context, bytes}};
+    for (const auto& piece : memory) {  // becomes NaN
+      Kokkos::deep_copy(Kokkos::View<unsigned char*, Space, Kokkos::MemoryUnmanaged>(
+                            reinterpret_cast<unsigned char*>(piece.data()), bytes),
+                        static_cast<unsigned char>(0xFF));
+    }
+  }
+  const Queued<TypeParam> queued(trial.v.joined(trial.w), m, orth::pythagorean_limits<Scalar>(m, b, true),
+                                 Another::may);
+  const auto results = queued.results();
+  ASSERT_EQ(results.formed, 2);
+  EXPECT_TRUE(results.sweeps[1].status.tidies);
+  EXPECT_TRUE(results.sweeps[1].status.certified);
+  EXPECT_LE(trial.loss(), rounding_loss<Scalar>(m + b));
+}
+
 TYPED_TEST(QueuedSweeps, AllocateNothingOnceWarm) {
   using Scalar = typename TypeParam::Scalar;
   using Space = typename TypeParam::Space;
