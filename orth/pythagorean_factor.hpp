@@ -49,7 +49,7 @@ struct PythagoreanStatus {
   unsigned tidies_next;     ///< 1: that one has W alone to deal with (Verdict::tidy)
   unsigned finishes;        ///< 1: W becomes [V W] C, and no other sweep is to follow
   unsigned tidies;          ///< 1: W becomes W R^-1, and no other sweep is to follow
-  unsigned finite;          ///< S, G and G - S^H S hold neither NaN nor Inf
+  unsigned finite;          ///< S, G and G - S^H S hold neither NaN nor Inf; of a tidy sweep G alone is looked at
   unsigned in_range;        ///< all squared lengths are within the limits
   int rank;                 ///< pivots above their thresholds before the first one that is not; b: R, X and C are there
   Real a;                   ///< bound of ||D R^-1||_2^2, D the lengths of W's columns; 0 without a factor

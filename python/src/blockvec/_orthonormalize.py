@@ -16,7 +16,7 @@ from ._ranks import Alone, ranks_of
 _DEFICIENT = {"replace": 0, "drop": 1, "report": 2}
 _MOST_PIECES = 4
 _DEFAULT_METHOD = "pipi+/cholqr2"
-_ALIGNMENT = 32  # entries
+_ALIGNMENT = 32  # S begins after a multiple of so many entries, aligned as an allocation is
 
 
 @dataclass(frozen=True)
