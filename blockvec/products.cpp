@@ -10,6 +10,13 @@
 
 namespace blockvec {
 
+namespace {
+
+/// Whether a change on a device is an update. As a sweep it would multiply W by the identity.
+[[maybe_unused]] constexpr bool is_update(std::size_t pieces, bool applies) { return pieces == 1 && !applies; }
+
+}  // namespace
+
 template <class Scalar, class Layout, class Space>
 void gram_schmidt_sweep(std::span<const std::type_identity_t<BlockVector<Scalar, Layout, Space>>> v,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* s,
@@ -32,7 +39,7 @@ requires(!is_host_space<Space>) void gram_schmidt_sweep(
     const std::type_identity_t<SmallMatrix<Scalar>>* s, const BlockVector<Scalar, Layout, Space>& w,
     const std::type_identity_t<SmallMatrix<Scalar>>* x, kernels::Triangle triangle) {
   require_sweep<Scalar, Layout, Space, Kokkos::HostSpace>(v, s, w, x);
-  if (s != nullptr && v.size() <= most_pieces) {
+  if (s != nullptr && v.size() <= most_pieces && !is_update(v.size(), x != nullptr)) {
     return sweep_on_device<Scalar, Layout, Space>(v, s, w, x, triangle, nullptr);
   }
   WorkspaceScope<Space> scope(w.context());
@@ -61,15 +68,18 @@ std::int64_t sweep_words(std::span<const std::type_identity_t<BlockVector<Scalar
   } else {
     using Pieces = std::span<const BlockVector<Scalar, Layout, Space>>;
     const auto v_if = [&](bool wanted) { return wanted ? v : Pieces(); };
+    const auto change_words = [&] {
+      if (!changes) return std::int64_t(0);
+      return is_update(v.size(), steps.applies) ? m + 2 * b : words_on_device(v_if(steps.subtracts), w, true, false);
+    };
     if (w.context().is_reproducible()) {  // one product after the other
-      return (changes ? words_on_device(v_if(steps.subtracts), w, true, false) : 0) +
-             (steps.forms_p ? m + static_cast<std::int64_t>(v.size()) * b : 0) + (steps.forms_g ? b : 0);
+      return change_words() + (steps.forms_p ? m + static_cast<std::int64_t>(v.size()) * b : 0) +
+             (steps.forms_g ? b : 0);
     }
     if (changes && multiplies && sweeps_in_one_pass(v_if(uses_v), w, true, true)) {
       return words_on_device(v_if(uses_v), w, true, true);
     }
-    return (changes ? words_on_device(v_if(steps.subtracts), w, true, false) : 0) +
-           (multiplies ? words_on_device(v_if(steps.forms_p), w, false, true) : 0);
+    return change_words() + (multiplies ? words_on_device(v_if(steps.forms_p), w, false, true) : 0);
   }
 }
 

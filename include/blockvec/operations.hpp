@@ -62,7 +62,8 @@ void gram_schmidt_sweep(std::span<const std::type_identity_t<BlockVector<Scalar,
                         const BlockVector<Scalar, Layout, Space>& w,
                         const std::type_identity_t<SmallMatrix<Scalar, Space>>* x, kernels::Triangle triangle);
 /// S and X lie on the host. With S, of up to four block vectors, it takes one pass, K (m + 2b) words, where W's columns
-/// follow V's in one block vector, or where the device's kernel for sweeps serves (kernels/cuda.hpp).
+/// follow V's in one block vector, where the device's kernel for sweeps serves (kernels/cuda.hpp), or where V is one
+/// block vector and X null.
 template <class Scalar, class Layout, class Space>
 requires(!is_host_space<Space>) void gram_schmidt_sweep(
     std::span<const std::type_identity_t<BlockVector<Scalar, Layout, Space>>> v,

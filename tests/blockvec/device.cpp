@@ -250,6 +250,44 @@ TYPED_TEST(DeviceTest, SmallMatricesMayLieOnTheHost) {
   }
 }
 
+// W <- W - V S with S on the host. V is one view or two, W follows it in one block vector or lies apart.
+TYPED_TEST(DeviceTest, SubtractsWithoutAFactor) {
+  using Scalar = typename TypeParam::Scalar;
+  using Vector = typename TypeParam::Vector;
+  const Context context = Context::world(2);
+  constexpr std::int64_t count = 10007, m = 11, b = 4;
+  const auto rows = RowDistribution::uniform(count, context.communicator());
+  const Vector basis(context, rows, m + b, "basis"), apart(context, rows, b, "apart");
+  const SmallMatrix<Scalar> s(context, m, b);
+  HostMatrix<Scalar> values("values", m, b);
+  for (std::size_t j = 0; j < b; ++j) {
+    for (std::size_t i = 0; i < m; ++i) values(i, j) = Scalar(0.01 * static_cast<double>((3 * i + 5 * j) % 7));
+  }
+  s.from_host(values);
+  const typename TypeParam::Small s_there(context, m, b);
+  s_there.from_host(values);
+  const Vector whole[] = {basis.columns(0, m)}, halves[] = {basis.columns(0, 4), basis.columns(4, m)};
+  using Pieces = std::span<const Vector>;
+  for (const Pieces v : {Pieces(whole), Pieces(halves)}) {
+    for (const Vector& w : {basis.columns(m, m + b), apart}) {
+      fill_random(basis, 3);
+      fill_random(w, 4);
+      const Vector expected = w.deep_copy();
+      update(Scalar(-1), whole[0], s_there, Scalar(1), expected);
+      gram_schmidt_sweep(v, &s, w, static_cast<const SmallMatrix<Scalar>*>(nullptr), kernels::Triangle::general);
+      if (v.size() == 1) {
+        EXPECT_EQ(sweep_words(v, w, {.subtracts = true}), m + 2 * b);
+      }
+      const auto mine = testing::local_copy(w), theirs = testing::local_copy(expected);
+      for (std::size_t i = 0; i < mine.size(); ++i) {
+        for (std::size_t j = 0; j < b; ++j) {
+          ASSERT_LE(std::abs(mine[i][j] - theirs[i][j]), 4 * testing::gamma<Scalar>(m + 2 * b + 6));
+        }
+      }
+    }
+  }
+}
+
 /// Two ranks, the other of which does what this one does. They keep the stream busy when they have met: copies that are
 /// ordered there after that come late.
 class LateTwins final : public CommunicatorBackend {
