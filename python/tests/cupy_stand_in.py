@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import types
+from dataclasses import dataclass
 from unittest import mock
 
 import numpy as np
@@ -12,12 +13,23 @@ import numpy as np
 from blockvec import _homes, _host, _modules, _ranks
 
 
+@dataclass
+class Pointer:
+    """Looks like a pointer of CuPy's, which keeps the memory."""
+
+    ptr: int
+    owner: np.ndarray
+
+    def __add__(self, offset):
+        return Pointer(self.ptr + offset, self.owner)
+
+
 class Array:
     """Looks like a CuPy array, and lies in the host's memory. Reading it as NumPy would is an error."""
 
     def __init__(self, array):
         self._array = array
-        self.data = types.SimpleNamespace(ptr=array.ctypes.data)
+        self.data = Pointer(array.ctypes.data, array)
 
     shape = property(lambda self: self._array.shape)
     strides = property(lambda self: self._array.strides)
@@ -63,6 +75,10 @@ class Array:
 
     def diagonal(self):
         return Array(self._array.diagonal())
+
+
+def array_at(shape, dtype, pointer, strides):
+    return Array(np.ndarray(shape, dtype, pointer.owner, pointer.ptr - pointer.owner.ctypes.data, strides))
 
 
 STREAM = 4096
@@ -144,6 +160,7 @@ def stand_in():
     """Makes the package take these for CuPy's."""
     cupy = types.ModuleType("cupy")
     cupy.empty = lambda shape, dtype, order: Array(np.full(shape, np.nan, dtype, order))
+    cupy.ndarray = array_at
     cupy.asarray = lambda array, order: Array(np.array(array, order=order))
     cupy.cuda = types.SimpleNamespace(
         Device=lambda number: contextlib.nullcontext(),

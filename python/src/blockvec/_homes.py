@@ -92,6 +92,11 @@ class NumPy:
         """A small matrix of NumPy's, in Fortran order."""
         return matrix
 
+    def part(self, flat: Any, begin: int, shape: tuple[int, int]) -> Any:
+        """The entries from this one on of a contiguous array as a matrix by columns."""
+        rows, columns = shape
+        return flat.ravel()[begin : begin + rows * columns].reshape((columns, rows)).T
+
     def to_host(self, work: Any) -> np.ndarray:
         return work
 
@@ -226,6 +231,10 @@ class CuPy(Device):
         with self._current():
             return self._cupy.asarray(matrix, order="F")
 
+    def part(self, flat: Any, begin: int, shape: tuple[int, int]) -> Any:
+        size = flat.dtype.itemsize
+        return self._cupy.ndarray(shape, flat.dtype, flat.data + begin * size, (size, shape[0] * size))
+
     def to_host(self, work: Any) -> np.ndarray:
         return work.get()
 
@@ -237,8 +246,8 @@ class Torch(Device):
         self._torch = sys.modules["torch"]
         self._device = self._torch.device("cuda", number)
         self._is_only = self._torch.cuda.device_count() == 1
-        self._dtypes: dict[Any, np.dtype] = {}
         self._kinds = {letter: getattr(self._torch, np.dtype(letter).name) for letter in LETTERS}
+        self._dtypes = {kind: np.dtype(letter) for letter, kind in self._kinds.items()}
         self._raw_stream = getattr(self._torch._C, "_cuda_getCurrentRawStream", None)
         super().__init__(number)
 
@@ -259,7 +268,7 @@ class Torch(Device):
         return array
 
     def _describe(self, name: str, work: Any) -> tuple[int, tuple[int, ...], tuple[int, ...], np.dtype]:
-        dtype = self._dtypes.get(work.dtype) or self._dtypes.setdefault(work.dtype, dtype_of(name, work.dtype))
+        dtype = self._dtypes.get(work.dtype) or dtype_of(name, work.dtype)
         size = dtype.itemsize
         strides = tuple([one * size for one in work.stride()])
         return work.data_ptr(), tuple(work.shape), strides, dtype
@@ -274,6 +283,9 @@ class Torch(Device):
 
     def small(self, matrix: np.ndarray) -> Any:
         return self._torch.from_numpy(np.ascontiguousarray(matrix.T)).to(self._device).T
+
+    def part(self, flat: Any, begin: int, shape: tuple[int, int]) -> Any:
+        return flat.as_strided(shape, (1, max(shape[0], 1)), begin)
 
     def to_host(self, work: Any) -> np.ndarray:
         return work.cpu().numpy()

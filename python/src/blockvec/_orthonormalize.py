@@ -130,12 +130,9 @@ def _orthogonalize(
         _DEFICIENT[deficient],
         seed,
     )
-
-    def part(begin: int, rows: int) -> Any:
-        return home.result(small[0, begin : begin + rows * width].reshape((width, rows)).T)
-
-    S = None if basis is None else part(begin_of_s, columns)
-    return X if overwrite_x else home.result(Q), S, part(0, width), found
+    S = None if basis is None else home.result(home.part(small, begin_of_s, (columns, width)))
+    R = home.result(home.part(small, 0, (width, width)))
+    return X if overwrite_x else home.result(Q), S, R, found
 
 
 def _metric_of(metric: Any, X: Any, rows: int, dtype: np.dtype, ranks: Alone) -> Matrix:
