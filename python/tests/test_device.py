@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -44,8 +45,10 @@ class Library:
         parts = [self.make(part) for part in (matrix.indptr, matrix.indices, matrix.data)]
         return self.module.sparse_csr_tensor(*parts, matrix.shape)
 
-    def stream(self):
-        """A stream of the caller's, as a context."""
+    def stream(self, kind):
+        """The default stream, or one of the caller's own, as a context."""
+        if kind == "default":
+            return contextlib.nullcontext()
         if self.name == "cupy":
             return self.module.cuda.Stream(non_blocking=True)
         return self.module.cuda.stream(self.module.cuda.Stream())
@@ -122,11 +125,12 @@ def test_views_share_memory(library, random):
     assert np.array_equal(library.read(dx), np.concatenate([x[:, :4], x[:, 4:] - x[:, :4]], axis=1))
 
 
-def test_on_the_callers_stream(library, random):
+@pytest.mark.parametrize("stream", ["default", "own"])
+def test_on_the_callers_stream(library, stream, random):
     """Work follows what the caller's stream has been given, and comes before what follows: no wait in between."""
     x = block(random, 200_000, 8, np.float64)
     exact = library.read(bv.gram(library.make(2 * x)))
-    with library.stream():
+    with library.stream(stream):
         for _ in range(20):
             dx = library.make(x)
             dx *= 2  # queued, not done
@@ -277,7 +281,8 @@ def test_operators_of_cupy(random):
     assert np.abs(w - exact).max() <= 2 * result.target
 
 
-def test_functions_on_the_callers_stream(library, random):
+@pytest.mark.parametrize("stream", ["default", "own"])
+def test_functions_on_the_callers_stream(library, stream, random):
     """A function's work, with memory that it gives back at once, follows the search's and comes before what follows."""
     n, exact = 100_000, 3 - np.arange(3) / 4
     values = np.linspace(0, 1, n)
@@ -289,7 +294,7 @@ def test_functions_on_the_callers_stream(library, random):
             x = (x * 2) / 2
         return there * x
 
-    with library.stream():
+    with library.stream(stream):
         for method in ("lanczos", "lobpcg"):
             operator = bv.Operator(multiply, (n, n), like=there)
             w, v = bv.eigsh(operator, 3, which="LA", method=method, preconditioner=None)

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace blockvec::python {
@@ -30,7 +31,7 @@ std::condition_variable is_idle;
 bool owns_kokkos = false;
 pid_t owner = 0;  // the process that started Kokkos
 int at_work = 0;
-using Key = std::pair<int, Summation>;  // with the number of threads
+using Key = std::tuple<int, Summation, bool>;  // threads, and whether the stream is the default one
 // Never destroyed, so that no destructor runs after stop().
 std::multimap<Key, Context>& pool() {
   static auto* const contexts = new std::multimap<Key, Context>;
@@ -55,7 +56,22 @@ bool has_lost_device() { return BLOCKVEC_HAVE_CUDA_SPACE != 0 && is_forked(); }
 void check(cudaError_t status, const char* function) {
   if (status != cudaSuccess) throw Error(std::string(function) + " failed: " + cudaGetErrorString(status));
 }
+
+cudaStream_t stream_of(const Call& call) {
+  const auto stream = reinterpret_cast<cudaStream_t>(call.stream);
+  return stream == cudaStreamLegacy ? nullptr : stream;  // two names of the default stream
+}
+
+cudaStream_t stream_of(const Context& context) { return context.execution_space<Space>().cuda_stream(); }
 #endif
+
+Key key_of(const Call& call, Summation summation) {
+#ifdef BLOCKVEC_PYTHON_DEVICE
+  return {call.threads, summation, stream_of(call) == nullptr};
+#else
+  return {call.threads, summation, true};
+#endif
+}
 
 void start_locked() {
   if (is_stopped) throw Error("BlockVec has been stopped, since the interpreter is about to end");
@@ -87,7 +103,9 @@ Context new_context(const Call& call, Summation summation) {
   ExecutionSpaces instances;
 #ifdef BLOCKVEC_PYTHON_DEVICE
   cudaStream_t stream = nullptr;  // lives as long as the Context
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  if (stream_of(call) != nullptr) {
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  }
   instances.cuda = Kokkos::Cuda(stream);
 #endif
   return Context(call.ranks, call.threads, instances, summation);
@@ -130,8 +148,8 @@ void use_device(int number) {
   }
 }
 
-StreamOrder::StreamOrder(const Context& context, std::uintptr_t stream)
-    : own_(context.execution_space<Space>().cuda_stream()), callers_(reinterpret_cast<cudaStream_t>(stream)) {
+StreamOrder::StreamOrder(const Context& context, const Call& call)
+    : own_(stream_of(context)), callers_(stream_of(call)) {
   follow(callers_, own_);
 }
 
@@ -144,6 +162,7 @@ StreamOrder::~StreamOrder() {
 }
 
 void StreamOrder::follow(cudaStream_t first, cudaStream_t second) {
+  if (first == second) return;
   cudaEvent_t event = nullptr;
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
   const cudaError_t recorded = cudaEventRecord(event, first);
@@ -158,7 +177,7 @@ Lease::Lease(const Call& call, Summation summation)
       context_(context_of(call, summation))
 #ifdef BLOCKVEC_PYTHON_DEVICE
       ,
-      order_(std::in_place, context_, call.stream)
+      order_(std::in_place, context_, call)
 #endif
 {
 }
@@ -178,7 +197,7 @@ Context Lease::context_of(const Call& call, Summation summation) {
   std::multimap<Key, Context>::node_type kept;
   if (call.ranks.size() == 1) {
     const std::lock_guard lock(mutex);
-    kept = pool().extract(Key(call.threads, summation));
+    kept = pool().extract(key_of(call, summation));
   }
   return kept ? std::move(kept.mapped()) : new_context(call, summation);
 }
@@ -186,18 +205,17 @@ Context Lease::context_of(const Call& call, Summation summation) {
 Lease::~Lease() {
 #ifdef BLOCKVEC_PYTHON_DEVICE
   order_.reset();
-  const cudaStream_t stream = context_.execution_space<Space>().cuda_stream();
+  const cudaStream_t stream = stream_of(context_);
 #endif
   const bool is_small = context_.workspace<Space>().capacity() <= most_kept_bytes;
   if (is_small && !is_stopped && call_.ranks.size() == 1) {
-    const Key key(call_.threads, context_.summation());
     const std::lock_guard lock(mutex);
-    pool().emplace(key, std::move(context_));
+    pool().emplace(key_of(call_, context_.summation()), std::move(context_));
     return;
   }
   context_ = Context();
 #ifdef BLOCKVEC_PYTHON_DEVICE
-  cudaStreamDestroy(stream);  // once its work is done
+  if (stream != nullptr) cudaStreamDestroy(stream);  // once its work is done
 #endif
 }
 

@@ -24,11 +24,11 @@ bool is_stopping() noexcept;
 /// Chooses the device at the first call. Throws NoDeviceError for another one later, and where there is none.
 void use_device(int number);
 
-/// While it lives, a Context's own stream continues what is queued on the caller's; afterwards the caller's stream
-/// continues what was queued on the Context's. Nobody waits. (Callers may destroy their streams, and contexts last.)
+/// While it lives, a Context's stream continues what is queued on the caller's; afterwards the caller's stream
+/// continues what was queued on the Context's. Nobody waits. Where both are one there is nothing to do.
 class StreamOrder {
  public:
-  StreamOrder(const Context& context, std::uintptr_t stream);
+  StreamOrder(const Context& context, const Call& call);
   ~StreamOrder();
   StreamOrder(const StreamOrder&) = delete;
   StreamOrder& operator=(const StreamOrder&) = delete;
@@ -40,8 +40,9 @@ class StreamOrder {
 #endif
 
 /// A Context for one call: calls of several Python threads may run side by side, and each needs its own. One of a
-/// single rank goes back to a pool, so that its scratch memory is warm in the next call. On a device it has a stream of
-/// its own, which is ordered with the caller's.
+/// single rank goes back to a pool, so that its scratch memory is warm in the next call. On a device it works on the
+/// default stream if that is the caller's. Else it has a stream of its own, which is ordered with the caller's: callers
+/// may destroy their streams, and contexts last.
 class Lease {
  public:
   explicit Lease(const Call& call, Summation summation = Summation::fast);
@@ -55,7 +56,7 @@ class Lease {
   template <class Body>
   void in_callers_order(Body&& body) const {
 #ifdef BLOCKVEC_PYTHON_DEVICE
-    const StreamOrder order(context_, call_.stream);
+    const StreamOrder order(context_, call_);
 #endif
     body();
   }
