@@ -195,12 +195,12 @@ BLOCKVEC_FOR_SPACES(BLOCKVEC_BANDWIDTH)
 
 namespace {
 
-std::string report_line(const OperationRecord& record, const MachineBandwidth& memory) {
+std::string report_line(const OperationRecord& record, const MachineBandwidth* memory) {
   const double rate = record.seconds > 0 ? record.bytes / record.seconds : 0;
   const double flop_rate = record.seconds > 0 ? record.flops / record.seconds : 0;
   char share[16] = "-";
-  if (record.name != operation_name(Operation::reduction)) {
-    std::snprintf(share, sizeof share, "%.0f %%", 100 * rate / (only_reads(record.name) ? memory.read : memory.copy));
+  if (memory != nullptr && record.name != operation_name(Operation::reduction)) {
+    std::snprintf(share, sizeof share, "%.0f %%", 100 * rate / (only_reads(record.name) ? memory->read : memory->copy));
   }
   char line[160];
   std::snprintf(line, sizeof line, "%-18s %8lld %10.4f %8.2f %9.2f %7s\n", std::string(record.name).c_str(),
@@ -208,22 +208,23 @@ std::string report_line(const OperationRecord& record, const MachineBandwidth& m
   return line;
 }
 
-// The records of one memory and what they are compared with; nothing where there are none.
-std::string report_of(const std::vector<OperationRecord>& records, bool on_device, const MachineBandwidth& memory,
+// The records of one memory and what they are compared with, if anything; nothing where there are none.
+std::string report_of(const std::vector<OperationRecord>& records, bool on_device, const MachineBandwidth* memory,
                       const std::string& where) {
   std::string text;
   for (const OperationRecord& record : records) {
     if (record.on_device == on_device) text += report_line(record, memory);
   }
+  if (memory == nullptr) return text + where + "\n";
   char line[128];
-  std::snprintf(line, sizeof line, "; share of %.1f GB/s read or %.1f GB/s copied, measured here\n", memory.read * 1e-9,
-                memory.copy * 1e-9);
+  std::snprintf(line, sizeof line, "; share of %.1f GB/s read or %.1f GB/s copied, measured here\n",
+                memory->read * 1e-9, memory->copy * 1e-9);
   return text + where + line;
 }
 
 }  // namespace
 
-std::string Context::report() const {
+std::string Context::report(bool compare) const {
   const auto records = profile().records();
   if (records.empty()) return "no operations recorded\n";
   char heading[96];
@@ -233,14 +234,16 @@ std::string Context::report() const {
       "rank " + std::to_string(communicator().rank()) + " of " + std::to_string(communicator().size());
   std::string text = heading;
   if (!records.front().on_device) {
-    text += report_of(records, false, bandwidth(), rank + ", " + std::to_string(threads()) + " threads");
+    text += report_of(records, false, compare ? &bandwidth() : nullptr,
+                      rank + ", " + std::to_string(threads()) + " threads");
   }
 #if BLOCKVEC_HAVE_CUDA_SPACE
   if (records.back().on_device) {
     const auto& device = execution_space<Kokkos::CudaSpace>().cuda_device_prop();
     const std::string sums =
         communicator().size() > 1 ? ", sums by " + communicator().describe_device_transport() : std::string();
-    text += report_of(records, true, bandwidth<Kokkos::CudaSpace>(), rank + ", " + device.name + sums);
+    text +=
+        report_of(records, true, compare ? &bandwidth<Kokkos::CudaSpace>() : nullptr, rank + ", " + device.name + sums);
   }
 #endif
   return text;

@@ -64,8 +64,8 @@ std::string result_table(const RunSummary& run, const ProgramOptions& options);
 std::string literature_comparison(const RunSummary& run, const ProgramOptions& options);
 /// All of it.
 nlohmann::json to_json(const RunSummary& run, const ProgramOptions& options);
-/// What the context has measured, too. Takes some 0.2 s for the machine's bandwidth.
-void add_measurements(nlohmann::json& json, const Context& context);
+/// What the context has measured, too. `compare`: with the machine's bandwidth, which is measured for some 0.2 s.
+void add_measurements(nlohmann::json& json, const Context& context, bool compare);
 /// As text. What is not UTF-8, as a file's name may be, is replaced.
 std::string json_text(const nlohmann::json& json);
 /// Runs plot_history.py on the text of a JSON file. Empty, or why that did not work.

@@ -29,8 +29,7 @@ std::string processor_name() {
   return "unknown";
 }
 
-nlohmann::json operations_json(const Context& context) {
-  const MachineBandwidth& machine = context.bandwidth();
+nlohmann::json operations_json(const Context& context, bool compare) {
   nlohmann::json list = nlohmann::json::array();
   for (const OperationRecord& record : context.profile().records()) {
     const double rate = record.seconds > 0 ? record.bytes / record.seconds : 0;
@@ -39,8 +38,8 @@ nlohmann::json operations_json(const Context& context) {
                     {"seconds", record.seconds},
                     {"bytes", record.bytes},
                     {"flops", record.flops},
-                    {"bytes_per_second", rate},
-                    {"share_of_read_bandwidth", machine.read > 0 ? rate / machine.read : 0}});
+                    {"bytes_per_second", rate}});
+    if (compare) list.back()["share_of_read_bandwidth"] = rate / context.bandwidth().read;
   }
   return list;
 }
@@ -145,9 +144,10 @@ nlohmann::json to_json(const RunSummary& run, const ProgramOptions& options) {
       {"history", history_json(run.history)}};
 }
 
-void add_measurements(nlohmann::json& json, const Context& context) {
+void add_measurements(nlohmann::json& json, const Context& context, bool compare) {
   json["orthogonalisation"] = orthogonalisation_json(context.history());
-  json["operations"] = operations_json(context);
+  json["operations"] = operations_json(context, compare);
+  if (!compare) return;
   json["machine"]["read_bytes_per_second"] = context.bandwidth().read;
   json["machine"]["copy_bytes_per_second"] = context.bandwidth().copy;
 }

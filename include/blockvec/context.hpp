@@ -152,7 +152,8 @@ class Context {
 
   /// Operations, calls, seconds, GB/s, GFLOP/s and the share of the measured bandwidth of this machine, or of the
   /// device where they ran there, as a table of text. With more than one rank it says how sums on devices travel.
-  std::string report() const;
+  /// `compare`: false leaves the shares out, and the bandwidth need not be measured.
+  std::string report(bool compare = true) const;
   /// The bandwidth that the report compares with, measured at the first call; on a device with 2 x 1 GiB.
   template <class Space = DefaultSpace>
   const MachineBandwidth& bandwidth() const;

@@ -213,7 +213,8 @@ TEST(Context, ReportNamesWhatRan) {
   EXPECT_EQ(records[0].bytes, 2.0 * 1000 * 4 * 8);
   EXPECT_EQ(records[0].flops, 2.0 * 2 * 1000 * 16);
   EXPECT_EQ(records[1].calls, 1);
-  expect_parts(context.report(), {"inner_product", "scale", "GB/s", "rank 0 of 1"});
+  expect_parts(context.report(), {"inner_product", "scale", "GB/s", "rank 0 of 1", "%", "measured here"});
+  EXPECT_EQ(context.report(false).find('%'), std::string::npos);
   EXPECT_GT(context.bandwidth().read, 0);
   EXPECT_GT(context.bandwidth().copy, 0);
 }
