@@ -114,6 +114,8 @@ int solve_pair(Operator& a, RunSummary run, const Source& source, ProgramOptions
     options.traits.wants_wide_blocks = options.is_on_gpu() || communicator.size() > 1;
     options.traits.rows = a.rows().global_rows();
     options.traits.is_complex = ScalarTraits<Scalar>::is_complex;
+    options.lanczos.row_entries =
+        static_cast<double>(run.nonzeros) / static_cast<double>(std::max<std::int64_t>(1, run.rows));
     if (options.interval.empty() || options.has_wanted) options.traits.wanted = options.lanczos.wanted;
     options.choose_method();
     if (mass) problem.inverse_b = solvers::inverse_of_diagonal(diagonal(*mass));

@@ -39,10 +39,10 @@ class FilterChoice {
   Real& top() { return top_; }
 
   /// Before the first search: a filter for the spectrum as a short look shows it, if the basis is small beside the
-  /// matrix. A level of more copies than the basis has columns is kept in one piece. Each start finds only a block of
-  /// its copies, with a filter or without. So there is no filter where plain steps within one basis do as much, and
-  /// none that looks into the level before a search without it has had its time. Returns the columns that A was applied
-  /// to. `spare` and `inner`: see SpectrumProbe.
+  /// matrix. A level of more copies than the basis has columns is kept in one piece. There is no filter where plain
+  /// steps within one basis do as much with fewer products, unless products are cheap, and none that looks into the
+  /// level before a search without it has had its time. Returns the columns that A was applied to. `spare` and `inner`:
+  /// see SpectrumProbe.
   std::int64_t choose(const Vector& deflation, const std::pair<Vector, Vector>& spare,
                       const ProbedInnerProduct<Vector>& inner, Accuracy<Real>& accuracy) {
     if (options_.filter_degree == 0 || a_.rows().global_rows() <= options_.basis) return 0;
@@ -54,7 +54,10 @@ class FilterChoice {
     is_crowded_ = cut->is_crowded;
     const std::int64_t steps = options_.basis / options_.block;
     const bool is_automatic = options_.filter_degree == LanczosOptions::automatic_filter;
-    const bool is_enough = is_crowded_ && is_automatic && filter_degree_for(cut->lowest, cut->at, top_) <= steps;
+    const bool is_cheap =
+        !inner.apply_b && options_.row_entries > 0 && options_.row_entries < static_cast<double>(options_.basis);
+    const bool is_enough =
+        is_crowded_ && is_automatic && !is_cheap && filter_degree_for(cut->lowest, cut->at, top_) <= steps;
     if (!is_enough) set(cut->lowest, cut->at);
     return probe.applications();
   }

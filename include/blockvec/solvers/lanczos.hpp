@@ -23,6 +23,9 @@ struct LanczosOptions {
   std::int64_t max_restarts = 300;
   std::uint64_t seed = 1;                ///< of the starting blocks
   int filter_degree = automatic_filter;  ///< of the polynomial that the Krylov space is built with
+  /// Entries of A a row; 0: not known. Where they are fewer than the basis has columns, a product takes less than
+  /// orthogonalisation, and a filter is worth products that it adds.
+  double row_entries = 0;
   orth::Options orth = {};               ///< how blocks are made orthonormal
   CheckpointOptions checkpoint = {};     ///< how a long run is saved
 

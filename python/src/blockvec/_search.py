@@ -182,6 +182,7 @@ class Search:
             "seed": _seed_of(conduct["rng"]),
             "reproducible": bool(conduct["reproducible"]),
             "single_filter": False,
+            "row_entries": 0.0 if a.sparse is None else a.row_entries,
             "options": {},
             "a": a.for_library(dtype),
             "b": None if m is None else m.for_library(dtype),

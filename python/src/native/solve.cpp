@@ -32,6 +32,7 @@ struct Request {
   std::int64_t rows = 0;  ///< of this rank
   std::int64_t wanted = 0;
   double tolerance = 0;  ///< what the judge of A returns
+  double row_entries = 0;
   solvers::Which which = solvers::Which::smallest;
   std::optional<double> target;
   std::optional<std::pair<double, double>> interval;
@@ -108,6 +109,7 @@ Options options_of(const Request& request) {
     if (request.block > 0) options.block = request.block;
   }
   if constexpr (requires { options.basis; }) options.basis = request.basis;
+  if constexpr (requires { options.row_entries; }) options.row_entries = request.row_entries;
   // LOBPCG and Chebyshev iterate a fixed number of columns.
   if constexpr (requires { options.guard; }) {
     if (request.basis > 0) options.guard = request.basis - request.wanted;
@@ -297,6 +299,7 @@ Request request_from(const nb::dict& given) {
   const auto read = [&](const char* name, auto& value) { read_entry(given, name, value); };
   read("method", request.method);
   read("rows", request.rows);
+  read("row_entries", request.row_entries);
   read("wanted", request.wanted);
   read("target", request.target);
   read("interval", request.interval);
