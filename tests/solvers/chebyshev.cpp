@@ -71,6 +71,23 @@ TEST_F(ChebyshevOnHost, GoesOnWhereLockedColumnsHoldItUp) {
   }
 }
 
+// Vectors of a level that is this narrow have residuals between half of the tolerance and all of it, and no filter
+// takes its states apart.
+TEST_F(ChebyshevOnHost, EndsInALevelThatIsNearlyFlat) {
+  const ChebyshevOptions options = with(8);
+  std::vector<double> values(exact_);
+  const std::size_t copies = values.size() / 4;
+  const double width = 2.4 * options.tolerance * values.back();
+  for (std::size_t i = 1; i < copies; ++i) {
+    values[i] = values[0] + width * static_cast<double>(i) / static_cast<double>(copies);
+  }
+  auto a = diagonal(values);
+  const auto result = chebyshev_subspace<Host>({a}, options);
+  ASSERT_TRUE(result.converged()) << result.why;
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(result.eigenvalues[i], values[0], width + result.residual_norms[i]);
+  EXPECT_LE(result.applications, 3000);
+}
+
 // A few Lanczos steps do not see an eigenvalue this far beyond all others: polynomials on what they have seen grow
 // there until it hides the rest.
 TEST_F(ChebyshevOnHost, LooksAgainWhereAnEigenvalueOvergrowsTheOthers) {
