@@ -26,8 +26,8 @@ struct LanczosOptions {
   /// Entries of A a row; 0: not known. Where they are fewer than the basis has columns, a product takes less than
   /// orthogonalisation, and a filter is worth products that it adds.
   double row_entries = 0;
-  orth::Options orth = {};               ///< how blocks are made orthonormal
-  CheckpointOptions checkpoint = {};     ///< how a long run is saved
+  orth::Options orth = {};            ///< how blocks are made orthonormal
+  CheckpointOptions checkpoint = {};  ///< how a long run is saved
 
   static constexpr int automatic_filter = -1;     ///< chosen from the spectrum as far as it is known; 0: no filter
   static constexpr int most_filter_degree = 300;  ///< that is chosen, or may be asked for
