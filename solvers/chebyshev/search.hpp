@@ -166,8 +166,9 @@ class ChebyshevSearch {
   double error_of(const std::vector<double>& errors) const { return log_error(errors, options_.tolerance / 2); }
 
   /// Pairs that have converged, in order from the wanted end. What couples them to others is neglected from then on, so
-  /// half of the tolerance is asked for, and less only of the last ones together. Only what a filter has looked at
-  /// beside random columns is known to be lowest.
+  /// half of the tolerance is asked for. Where all that are left meet the tolerance at once, no iteration follows in
+  /// which that would matter; a tenth is kept for what finish() computes anew. Only what a filter has looked at beside
+  /// random columns is known to be lowest.
   void lock() {
     if (!is_filtered_ && !is_whole_space_ && choice_.interval().half_width() > 0) return;
     while (locked_ < options_.wanted && error(locked_) <= options_.tolerance / 2) ++locked_;

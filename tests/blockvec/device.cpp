@@ -182,6 +182,15 @@ TYPED_TEST(DeviceTest, ProductsEqualTheHosts) {
   }
 }
 
+template <class Scalar>
+HostMatrix<Scalar> small_numbers(std::size_t rows, std::size_t columns) {
+  HostMatrix<Scalar> numbers("numbers", rows, columns);
+  for (std::size_t j = 0; j < columns; ++j) {
+    for (std::size_t i = 0; i < rows; ++i) numbers(i, j) = Scalar(0.01 * static_cast<double>((3 * i + 5 * j) % 7));
+  }
+  return numbers;
+}
+
 // Small matrices on the host: the sweep, and the products of the new W. V is two views, W follows them in one block
 // vector or lies apart; their rows begin at multiples of 16 bytes, or do not.
 TYPED_TEST(DeviceTest, SmallMatricesMayLieOnTheHost) {
@@ -192,9 +201,9 @@ TYPED_TEST(DeviceTest, SmallMatricesMayLieOnTheHost) {
   const auto rows = RowDistribution::uniform(count, context.communicator());
   const Vector basis(context, rows, 20, "basis"), apart(context, rows, b, "apart");
   const SmallMatrix<Scalar> s(context, m, b), x(context, b, b), p(context, m, b), g(context, b, b);
-  HostMatrix<Scalar> values("values", m, b), factor("factor", b, b);
+  const auto values = small_numbers<Scalar>(m, b);
+  HostMatrix<Scalar> factor("factor", b, b);
   for (std::size_t j = 0; j < b; ++j) {
-    for (std::size_t i = 0; i < m; ++i) values(i, j) = Scalar(0.01 * static_cast<double>((3 * i + 5 * j) % 7));
     for (std::size_t i = 0; i < b; ++i) factor(i, j) = Scalar(i <= j ? 1.0 / static_cast<double>(1 + j - i) : 100.0);
   }
   s.from_host(values);
@@ -259,10 +268,7 @@ TYPED_TEST(DeviceTest, SubtractsWithoutAFactor) {
   const auto rows = RowDistribution::uniform(count, context.communicator());
   const Vector basis(context, rows, m + b, "basis"), apart(context, rows, b, "apart");
   const SmallMatrix<Scalar> s(context, m, b);
-  HostMatrix<Scalar> values("values", m, b);
-  for (std::size_t j = 0; j < b; ++j) {
-    for (std::size_t i = 0; i < m; ++i) values(i, j) = Scalar(0.01 * static_cast<double>((3 * i + 5 * j) % 7));
-  }
+  const auto values = small_numbers<Scalar>(m, b);
   s.from_host(values);
   const typename TypeParam::Small s_there(context, m, b);
   s_there.from_host(values);
