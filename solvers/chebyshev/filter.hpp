@@ -6,6 +6,7 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "solvers/chebyshev/damped_interval.hpp"
 
@@ -43,18 +44,29 @@ std::int64_t chebyshev_filter(const AnyOperator<Vector>& a, std::type_identity_t
   std::int64_t applications = 0;
   Real ratio = 1 / t;  // of T_(k-1) to T_k at the lowest eigenvalue
   Vector previous = work, current = v;
-  for (int k = 1; leave(k), width > 0; ++k) {
-    const Vector last = current.columns(0, width), term = previous.columns(0, width);
-    if (k > 1) {
-      const Real next = 1 / (2 * t - ratio);
-      a.apply(rounded(2 * next * factor), shift, last, rounded(-next * ratio), term);
-      ratio = next;
-    } else if (!is_begun) {
-      a.apply(rounded(factor * ratio), shift, last, Scalar(0), term);
-    }
-    if (k > 1 || !is_begun) applications += width;
-    see(k, term, last);
+  const auto part = [&](const Vector& block) { return block.columns(0, width); };
+  int k = 1;
+  if (is_begun && (leave(1), width > 0)) {
+    see(k++, part(previous), part(current));
     std::swap(previous, current);
+  }
+  std::vector<RecurrenceStep<Scalar>> steps;
+  while (leave(k), width > 0) {
+    const int last = std::is_same_v<See, NoObserver> ? degrees[static_cast<std::size_t>(width - 1)] : k;
+    steps.clear();
+    for (; k <= last; ++k) {
+      if (k == 1) {
+        steps.push_back({rounded(factor * ratio), Scalar(0)});
+      } else {
+        const Real next = 1 / (2 * t - ratio);
+        steps.push_back({rounded(2 * next * factor), rounded(-next * ratio)});
+        ratio = next;
+      }
+    }
+    a.recur(shift, steps, part(current), part(previous));
+    applications += width * std::ssize(steps);
+    if (steps.size() % 2 != 0) std::swap(previous, current);
+    see(k - 1, part(current), part(previous));
   }
   return applications;
 }

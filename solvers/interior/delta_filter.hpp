@@ -1,13 +1,10 @@
 #pragma once
 
 #include <algorithm>
-#include <blockvec/column_operations.hpp>
 #include <blockvec/operations.hpp>
 #include <blockvec/solvers/operator.hpp>
 #include <cmath>
-#include <initializer_list>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -59,28 +56,18 @@ class DeltaFilter {
   /// Whether the degree is as high as the window asks.
   bool is_strong() const { return is_strong_; }
 
-  /// Y = C X. Costs degree() applications of A, and half as many additions of two blocks to Y; scratch for two blocks.
+  /// Y = C X. Costs degree() applications of A, and the sum of its terms; scratch for two blocks.
   void apply(const Vector& x, const Vector& y) const {
-    using Space = typename Vector::Space;
-    WorkspaceScope<Space> scope(x.context());
-    const auto factors = factors_for(scope, x.width());
+    WorkspaceScope<typename Vector::Space> scope(x.context());
     const Vector even = scratch_like(scope, x, x.width()), odd = scratch_like(scope, x, x.width());  // T_k X by their k
-    const auto add = [&](int first, std::initializer_list<Vector> terms, Real beta) {
-      const auto last = first + static_cast<int>(terms.size());
-      axpby_columns(factors.block(first, last, 0, x.width()), std::span(terms.begin(), terms.size()), Scalar(beta), y);
-    };
-    const auto multiply = [&](Real factor, const Vector& from, Real beta, const Vector& to) {
-      a_->apply(Scalar(factor / half_width_), Scalar(centre_), from, Scalar(beta), to);
-    };
-    copy(x, even);
-    multiply(1, even, 0, odd);
-    add(0, {even, odd}, 0);
-    for (int k = 2; k <= degree(); k += 2) {
-      multiply(2, odd, -1, even);
-      if (k == degree()) return add(k, {even}, 1);
-      multiply(2, even, -1, odd);
-      add(k, {even, odd}, 1);
+    std::vector<RecurrenceStep<Scalar>> steps;
+    for (std::size_t k = 1; k < coefficients_.size(); ++k) {
+      const Real factor = k == 1 ? 1 : 2;
+      steps.push_back({Scalar(factor / half_width_), Scalar(1 - factor), factor_of(k)});
     }
+    copy(x, even);
+    axpby(factor_of(0), x, Scalar(0), y);
+    a_->recur(Scalar(centre_), steps, even, odd, &y);
   }
 
   /// C's eigenvalue for one of A.
@@ -95,17 +82,8 @@ class DeltaFilter {
   }
 
  private:
-  /// Those of T_k X, the same for all columns.
-  template <class Scope>
-  auto factors_for(Scope& scope, std::int64_t width) const {
-    const auto factors = SmallMatrix<Scalar, typename Vector::Space>::scratch(scope, degree() + 1, width);
-    HostMatrix<Scalar> host("BlockVec::solvers::filter", coefficients_.size(), static_cast<std::size_t>(width));
-    for (std::size_t k = 0; k < host.extent(0); ++k) {
-      for (std::size_t j = 0; j < host.extent(1); ++j) host(k, j) = Scalar(static_cast<Real>(-coefficients_[k]));
-    }
-    factors.from_host(host);
-    return factors;
-  }
+  /// That of T_k X in C X.
+  Scalar factor_of(std::size_t k) const { return Scalar(static_cast<Real>(-coefficients_[k])); }
   double place(Real eigenvalue) const { return static_cast<double>((eigenvalue - centre_) / half_width_); }
   /// The cosine in the middle between two others, as angles go.
   static double between(double low, double high) {

@@ -5,6 +5,7 @@
 #include <blockvec/solvers/lanczos.hpp>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "solvers/chebyshev_polynomial.hpp"
 
@@ -68,20 +69,15 @@ class SpectralTransform {
     if (degree_ == 0) return a_.apply(Scalar(sign_), Scalar(0), x, Scalar(0), y);
     const auto shift = Scalar(sign_ * centre_);
     const Real factor = -sign_ / half_width_;
-    if (degree_ == 1) return a_.apply(Scalar(-factor), shift, x, Scalar(0), y);
-    // T_1 = t, T_k = 2 t T_(k-1) - T_(k-2), which T_k takes the place of: the even ones in one block, the odd ones in
-    // another, so that the last comes to stand in Y.
+    // T_1 = t, T_k = 2 t T_(k-1) - T_(k-2): the blocks are such that the last comes to stand in Y.
     WorkspaceScope<typename Vector::Space> scope(x.context());
-    Vector previous = y;
-    Vector current = scratch_like(scope, x, x.width());
-    if (degree_ % 2 != 0) std::swap(previous, current);
-    copy(x, previous);
-    a_.apply(Scalar(factor), shift, x, Scalar(0), current);
-    for (int k = 2; k < degree_; ++k) {
-      a_.apply(Scalar(2 * factor), shift, current, Scalar(-1), previous);
-      std::swap(current, previous);
-    }
-    a_.apply(Scalar(-2 * factor), shift, current, Scalar(1), previous);
+    std::vector<RecurrenceStep<Scalar>> steps(static_cast<std::size_t>(degree_), {Scalar(2 * factor), Scalar(-1)});
+    steps.front() = {Scalar(factor), Scalar(0)};
+    for (auto* const number : {&steps.back().alpha, &steps.back().beta}) *number = -*number;
+    const Vector other = scratch_like(scope, x, x.width());
+    const bool is_even = degree_ % 2 == 0;
+    copy(x, is_even ? y : other);
+    a_.recur(shift, steps, is_even ? y : other, is_even ? other : y);
   }
 
   /// The eigenvalue of sign * A that belongs to a wanted eigenvalue of C. A value of the unwanted interval gives the

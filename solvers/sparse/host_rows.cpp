@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <blockvec/instantiate.hpp>
 #include <blockvec/kernels/parallel.hpp>
+#include <optional>
 #include <type_traits>
-
-#include "solvers/sparse/sparse_product.hpp"
 
 namespace blockvec::solvers {
 namespace {
@@ -45,6 +44,61 @@ TallPointer<const Scalar> beside_ghosts(WorkspaceScope<>& scope, const BlockVect
   return {first, by_rows ? width : column_step};
 }
 
+/// Strips of a recurrence: two cache lines a row of doubles.
+constexpr std::int64_t strip_width = 16;
+/// Fewer steps do not pay for the copies.
+constexpr std::int64_t least_steps = 3;
+
+/// Columns of a column-major block vector by rows, in scratch memory. A row is made of whole registers, which cost less
+/// than parts of them: copies of the last column stand for those that are missing.
+template <class Scalar>
+class StripByRows {
+ public:
+  StripByRows(WorkspaceScope<>& scope, const BlockVector<Scalar, ColumnMajor>& columns, bool is_read)
+      : columns_(columns) {
+    const std::int64_t width = columns.width();
+    const std::int64_t ld = width < 3 ? width : (width + together - 1) / together * together;
+    auto* const data = scope.take<Scalar>(static_cast<std::size_t>(columns.local_rows() * ld));
+    rows_ = BlockVector<Scalar, RowMajor>::wrap(columns.context(), columns.rows(), data, ld, ld);
+    if (is_read) copy([](Scalar& row, const Scalar& column) { row = column; });
+  }
+  const BlockVector<Scalar, RowMajor>& rows() const { return rows_; }
+  void copy_back() const {
+    copy([](const Scalar& row, Scalar& column) { column = row; });
+  }
+
+ private:
+  static constexpr std::int64_t together = 4;
+
+  /// move(entry of the rows, entry of the columns) for all of them, with the context's threads.
+  template <class Move>
+  void copy(const Move& move) const {
+    constexpr std::int64_t piece = 512;
+    const std::int64_t count = columns_.local_rows(), ld = rows_.ld(), last = columns_.width() - 1;
+    kernels::parallel_for(columns_.context().threads(), (count + piece - 1) / piece, [&](std::int64_t item, int) {
+      const std::int64_t begin = item * piece, end = std::min(count, begin + piece);
+      for (std::int64_t first = 0; first < ld; first += together) {
+        Scalar* const rows = rows_.data() + first;
+        const auto column = [&](std::int64_t j) { return columns_.data() + std::min(first + j, last) * columns_.ld(); };
+        if (first + together <= ld) {
+          Scalar *const a = column(0), *const b = column(1), *const c = column(2), *const d = column(3);
+          for (std::int64_t i = begin; i < end; ++i) {
+            move(rows[i * ld], a[i]), move(rows[i * ld + 1], b[i]);
+            move(rows[i * ld + 2], c[i]), move(rows[i * ld + 3], d[i]);
+          }
+        } else {
+          for (std::int64_t j = 0; first + j < ld; ++j) {
+            for (std::int64_t i = begin; i < end; ++i) move(rows[i * ld + j], column(j)[i]);
+          }
+        }
+      }
+    });
+  }
+
+  BlockVector<Scalar, ColumnMajor> columns_;
+  BlockVector<Scalar, RowMajor> rows_;
+};
+
 }  // namespace
 
 template <class Scalar>
@@ -58,31 +112,78 @@ HostRows<Scalar>::HostRows(const Context& context, const RowDistribution& rows, 
 
 template <class Scalar>
 template <class Layout>
-void HostRows<Scalar>::apply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x, Scalar beta,
-                             const BlockVector<Scalar, Layout>& y) {
+void HostRows<Scalar>::multiply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x, Scalar beta,
+                                const BlockVector<Scalar, Layout>& y, RunningSum<Scalar> sum) {
   const int threads = x.context().threads();
   const std::int64_t width = x.width();
   WorkspaceScope<> scope(x.context());
   auto* const ghosts = scope.take<Scalar>(static_cast<std::size_t>(halo_.ghosts() * width));
   halo_.exchange(x, ghosts);
   const TallPointer<Scalar> result{y.data(), y.ld()};
-  if (!local_) {
-    const TallPointer<const Scalar> whole = beside_ghosts(scope, x, ghosts, ghosts_before_, halo_.ghosts());
-    return sparse_product<Layout, Layout>(threads, own_rows_, alpha, shift, whole, beta, result, width);
+  if (local_ && sum.to.data == nullptr) {
+    local_->apply(threads, alpha, shift, x, beta, y);
+  } else {
+    const TallPointer<const Scalar> own = local_ ? TallPointer<const Scalar>{x.data(), x.ld()}
+                                                 : beside_ghosts(scope, x, ghosts, ghosts_before_, halo_.ghosts());
+    sparse_product<Layout, Layout>(threads, own_rows_, alpha, shift, own, beta, result, width, sum);
   }
-  local_->apply(threads, alpha, shift, x, beta, y);
-  if (ghost_rows_.entries() > 0) {
-    sparse_product<RowMajor, Layout>(threads, ghost_rows_, alpha, Scalar(0), TallPointer<const Scalar>{ghosts, width},
-                                     Scalar(1), result, width);
+  if (ghost_rows_.entries() == 0) return;
+  const TallPointer<const Scalar> others{ghosts, width};
+  sparse_product<RowMajor, Layout>(threads, ghost_rows_, alpha, Scalar(0), others, Scalar(1), result, width);
+  if (sum.to.data == nullptr) return;
+  sparse_product<RowMajor, Layout>(threads, ghost_rows_, sum.weight * alpha, Scalar(0), others, Scalar(1), sum.to,
+                                   width);
+}
+
+template <class Scalar>
+template <class Layout>
+void HostRows<Scalar>::apply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x, Scalar beta,
+                             const BlockVector<Scalar, Layout>& y) {
+  multiply(alpha, shift, x, beta, y, {});
+}
+
+template <class Scalar>
+template <class Layout>
+void HostRows<Scalar>::recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps,
+                             const BlockVector<Scalar, Layout>& newest, const BlockVector<Scalar, Layout>& before,
+                             const BlockVector<Scalar, Layout>* sum) {
+  if constexpr (std::is_same_v<Layout, RowMajor>) {
+    BlockVector<Scalar, RowMajor> last = newest, place = before;
+    RunningSum<Scalar> running;
+    if (sum != nullptr) running.to = {sum->data(), sum->ld()};
+    for (const RecurrenceStep<Scalar>& step : steps) {
+      running.weight = step.weight;
+      multiply(step.alpha, shift, last, step.beta, place, running);
+      std::swap(last, place);
+    }
+  } else if (std::ssize(steps) < least_steps) {
+    recur_by_products(*this, shift, steps, newest, before, sum);
+  } else {
+    for (std::int64_t begin = 0; begin < newest.width(); begin += strip_width) {
+      const std::int64_t end = std::min(newest.width(), begin + strip_width);
+      WorkspaceScope<> scope(newest.context());
+      const StripByRows<Scalar> last(scope, newest.columns(begin, end), true);
+      const StripByRows<Scalar> place(scope, before.columns(begin, end), steps.front().beta != Scalar(0));
+      std::optional<StripByRows<Scalar>> added;
+      if (sum != nullptr) added.emplace(scope, sum->columns(begin, end), true);
+      recur(shift, steps, last.rows(), place.rows(), added ? &added->rows() : nullptr);
+      last.copy_back();
+      place.copy_back();
+      if (added) added->copy_back();
+    }
   }
 }
 
-#define BLOCKVEC_HOST_ROWS(Scalar)                                                                       \
-  template class HostRows<Scalar>;                                                                       \
-  template void HostRows<Scalar>::apply(Scalar, Scalar, const BlockVector<Scalar, RowMajor>&, Scalar,    \
-                                        const BlockVector<Scalar, RowMajor>&);                           \
-  template void HostRows<Scalar>::apply(Scalar, Scalar, const BlockVector<Scalar, ColumnMajor>&, Scalar, \
-                                        const BlockVector<Scalar, ColumnMajor>&);
+#define BLOCKVEC_HOST_ROWS_OF(Scalar, Layout)                                                                   \
+  template void HostRows<Scalar>::apply(Scalar, Scalar, const BlockVector<Scalar, Layout>&, Scalar,             \
+                                        const BlockVector<Scalar, Layout>&);                                    \
+  template void HostRows<Scalar>::recur(Scalar, std::span<const RecurrenceStep<Scalar>>,                        \
+                                        const BlockVector<Scalar, Layout>&, const BlockVector<Scalar, Layout>&, \
+                                        const BlockVector<Scalar, Layout>*);
+#define BLOCKVEC_HOST_ROWS(Scalar)        \
+  template class HostRows<Scalar>;        \
+  BLOCKVEC_HOST_ROWS_OF(Scalar, RowMajor) \
+  BLOCKVEC_HOST_ROWS_OF(Scalar, ColumnMajor)
 BLOCKVEC_FOR_SCALARS(BLOCKVEC_HOST_ROWS)
 
 }  // namespace blockvec::solvers

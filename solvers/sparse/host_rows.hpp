@@ -1,11 +1,14 @@
 #pragma once
 
 #include <blockvec/block_vector.hpp>
+#include <blockvec/solvers/recurrence.hpp>
 #include <optional>
+#include <span>
 
 #include "solvers/sparse/compressed_rows.hpp"
 #include "solvers/sparse/halo.hpp"
 #include "solvers/sparse/local_product.hpp"
+#include "solvers/sparse/sparse_product.hpp"
 
 namespace blockvec::solvers {
 
@@ -23,7 +26,18 @@ class HostRows {
   void apply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x, Scalar beta,
              const BlockVector<Scalar, Layout>& y);
 
+  /// As recur_by_products(). Blocks go through it by rows: column-major ones are copied, a strip of columns at a time.
+  /// Scratch for two or three strips. Collective.
+  template <class Layout>
+  void recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps, const BlockVector<Scalar, Layout>& newest,
+             const BlockVector<Scalar, Layout>& before, const BlockVector<Scalar, Layout>* sum);
+
  private:
+  /// Y = alpha (A - shift) X + beta Y, and then S += weight Y. Collective.
+  template <class Layout>
+  void multiply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x, Scalar beta,
+                const BlockVector<Scalar, Layout>& y, RunningSum<Scalar> sum);
+
   std::int64_t ghosts_before_;
   CompressedRows<Scalar> own_rows_, ghost_rows_;
   Halo halo_;

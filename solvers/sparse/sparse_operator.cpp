@@ -36,6 +36,23 @@ struct SparseOperator<Scalar, Space>::Parts {
     context.communicator().sum(std::span(&nonzeros, 1));
   }
 
+  template <class Vector>
+  void require_shapes(const char* function, const Vector& x, const Vector& y) const {
+    if (x.width() == y.width() && x.rows() == rows && y.rows() == rows) return;
+    throw ShapeError(
+        fmt::format("SparseOperator::{}: X is {}, Y is {}: both must have the same width and the operator's {}",
+                    function, x.describe(), y.describe(), rows.describe()));
+  }
+  /// Of a product that reads and writes so many blocks.
+  double bytes(std::int64_t width, int blocks) const {
+    return static_cast<double>(local_entries) * static_cast<double>(sizeof(Scalar) + sizeof(int)) +
+           static_cast<double>(rows.local_rows()) *
+               (sizeof(std::size_t) + static_cast<double>(width * blocks) * sizeof(Scalar));
+  }
+  double flops(std::int64_t width) const {
+    return (ScalarTraits<Scalar>::is_complex ? 8 : 2) * static_cast<double>(local_entries) * static_cast<double>(width);
+  }
+
   Context context;
   RowDistribution rows;
   std::int64_t local_entries, nonzeros;
@@ -100,28 +117,43 @@ template <class Layout>
 void SparseOperator<Scalar, Space>::apply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout, Space>& x,
                                           Scalar beta, const BlockVector<Scalar, Layout, Space>& y) {
   Parts& parts = *parts_;
-  if (x.width() != y.width() || !(x.rows() == parts.rows) || !(y.rows() == parts.rows)) {
-    throw ShapeError(
-        fmt::format("SparseOperator::apply: X is {}, Y is {}: both must have the same width and the operator's {}",
-                    x.describe(), y.describe(), parts.rows.describe()));
-  }
-  const std::int64_t width = x.width();
-  const auto entries = static_cast<double>(parts.local_entries);
-  const double bytes =
-      entries * static_cast<double>(sizeof(Scalar) + sizeof(int)) +
-      static_cast<double>(x.local_rows()) *
-          (sizeof(std::size_t) + static_cast<double>(width) * (beta == Scalar(0) ? 2 : 3) * sizeof(Scalar));
-  const double flops = (ScalarTraits<Scalar>::is_complex ? 8 : 2) * entries * static_cast<double>(width);
-  const OperationTimer<Space> timer(parts.context, Operation::user_operator, bytes, flops);
-  parts.applications += width;
+  parts.require_shapes("apply", x, y);
+  const OperationTimer<Space> timer(parts.context, Operation::user_operator,
+                                    parts.bytes(x.width(), beta == Scalar(0) ? 2 : 3), parts.flops(x.width()));
+  parts.applications += x.width();
   parts.rank_rows.apply(alpha, shift, x, beta, y);
+}
+
+template <class Scalar, class Space>
+template <class Layout>
+void SparseOperator<Scalar, Space>::recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps,
+                                          const BlockVector<Scalar, Layout, Space>& newest,
+                                          const BlockVector<Scalar, Layout, Space>& before,
+                                          const BlockVector<Scalar, Layout, Space>* sum) {
+  if constexpr (is_host_space<Space>) {
+    Parts& parts = *parts_;
+    parts.require_shapes("recur", newest, before);
+    if (sum != nullptr) parts.require_shapes("recur", newest, *sum);
+    const std::int64_t width = newest.width();
+    const auto products = static_cast<double>(steps.size());
+    const int blocks = sum == nullptr ? 3 : 5;
+    const OperationTimer<Space> timer(parts.context, Operation::user_operator, products * parts.bytes(width, blocks),
+                                      products * parts.flops(width));
+    parts.applications += width * std::ssize(steps);
+    if (!steps.empty()) parts.rank_rows.recur(shift, steps, newest, before, sum);
+  } else {
+    recur_by_products(*this, shift, steps, newest, before, sum);
+  }
 }
 
 #define BLOCKVEC_SPARSE_OPERATOR(Scalar, Space) template class SparseOperator<Scalar, Space>;
 BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_SPARSE_OPERATOR)
 #define BLOCKVEC_SPARSE_APPLY(Scalar, Layout, Space)                                                            \
   template void SparseOperator<Scalar, Space>::apply(Scalar, Scalar, const BlockVector<Scalar, Layout, Space>&, \
-                                                     Scalar, const BlockVector<Scalar, Layout, Space>&);
+                                                     Scalar, const BlockVector<Scalar, Layout, Space>&);        \
+  template void SparseOperator<Scalar, Space>::recur(                                                           \
+      Scalar, std::span<const RecurrenceStep<Scalar>>, const BlockVector<Scalar, Layout, Space>&,               \
+      const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>*);
 BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_SPARSE_APPLY)
 
 }  // namespace blockvec::solvers

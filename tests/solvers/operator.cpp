@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <blockvec/solvers/operator.hpp>
 #include <blockvec/solvers/sparse_operator.hpp>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "problems/anderson.hpp"
 #include "problems/graphene.hpp"
@@ -35,7 +38,8 @@ TEST(SparseOperator, MultipliesAsTheDenseMatrix) {
     expect_product<SparseOperator, double, RowMajor>(SpinChain(6, 3, true, 1), threads);
     expect_product<SparseOperator, Complex<double>, RowMajor>(Graphene<Complex<double>>({6, 3}, 1, 6), threads);
     expect_product<SparseOperator, Complex<double>, ColumnMajor>(Graphene<Complex<double>>({6, 3}, 1, 6), threads);
-    expect_product<SparseOperator, double, RowMajor>(SpinChain(3, 0, false, 1), threads);  // one row, so most ranks have none
+    expect_product<SparseOperator, double, RowMajor>(SpinChain(3, 0, false, 1),
+                                                     threads);  // one row, so most ranks have none
   }
 }
 
@@ -58,6 +62,93 @@ TEST(SparseOperator, CountsAndRecords) {
   ASSERT_EQ(context.profile().records().size(), 1U);
   EXPECT_EQ(context.profile().records()[0].name, operation_name(Operation::user_operator));
   EXPECT_EQ(op.applications(), 6);
+}
+
+/// Products of an operator, and nothing else that it can do.
+template <class Scalar, class Layout>
+struct ProductsOf {
+  using Vector = BlockVector<Scalar, Layout>;
+  SparseOperator<Scalar>& a;
+  const Context& context() const { return a.context(); }
+  const RowDistribution& rows() const { return a.rows(); }
+  void apply(Scalar alpha, Scalar shift, const Vector& x, Scalar beta, const Vector& y) {
+    a.apply(alpha, shift, x, beta, y);
+  }
+};
+
+template <class Scalar, class Layout>
+void expect_equal_blocks(const BlockVector<Scalar, Layout>& found, const BlockVector<Scalar, Layout>& expected,
+                         std::size_t steps) {
+  const SmallMatrix<RealOf<Scalar>> difference(found.context(), 1, found.width());
+  const SmallMatrix<RealOf<Scalar>> norm(found.context(), 1, found.width());
+  column_norms(expected, norm);
+  axpby(Scalar(-1), found, Scalar(1), expected);
+  column_norms(expected, difference);
+  // A step adds up to 9 products a row in some order; factors are of size 1, and A's norm is at most 12.
+  const auto bound = static_cast<RealOf<Scalar>>(16 * 12 * steps) * epsilon<Scalar>;
+  for (std::int64_t j = 0; j < found.width(); ++j) {
+    EXPECT_LE(difference.to_host()(0, j), bound * (1 + norm.to_host()(0, j))) << "column " << j;
+  }
+}
+
+template <class Scalar, class Layout>
+void expect_recurrence(const RowSource<Scalar>& source, int threads, Summation summation) {
+  using Vector = BlockVector<Scalar, Layout>;
+  const auto number = [](double value) { return Scalar(static_cast<RealOf<Scalar>>(value)); };
+  const auto context = Context::world(threads, summation);
+  for (const RowDistribution& rows : distributions(source.size(), context.communicator())) {
+    SparseOperator<Scalar> op(context, rows, source);
+    const AnyOperator<Vector> own = op, by_products = ProductsOf<Scalar, Layout>{op};
+    for (const std::int64_t width : {0, 1, 2, 3, 4, 17, 35}) {
+      for (const std::size_t count : {1, 2, 5, 6}) {
+        for (const bool is_summed : {false, true}) {
+          std::vector<RecurrenceStep<Scalar>> steps(count, {number(0.1), number(-0.75), number(0.5)});
+          if (count != 5) steps.front().beta = Scalar(0);
+          steps.back().weight = number(-2);
+          Vector blocks[2][3];
+          for (auto& [newest, before, sum] : blocks) {
+            newest = Vector(context, rows, width), before = Vector(context, rows, width);
+            sum = Vector(context, rows, width);
+            fill_random(newest, 1);
+            count == 5 ? fill_random(before, 2) : fill(before, number(std::numeric_limits<double>::quiet_NaN()));
+            fill_random(sum, 3);
+          }
+          const std::int64_t applications = op.applications();
+          own.recur(number(0.25), steps, blocks[0][0], blocks[0][1], is_summed ? &blocks[0][2] : nullptr);
+          EXPECT_EQ(op.applications(), applications + width * std::ssize(steps));
+          by_products.recur(number(0.25), steps, blocks[1][0], blocks[1][1], is_summed ? &blocks[1][2] : nullptr);
+          SCOPED_TRACE(std::to_string(width) + " columns, " + std::to_string(count) + " steps");
+          for (int i = 0; i < 3; ++i) expect_equal_blocks(blocks[0][i], blocks[1][i], count);
+        }
+      }
+    }
+  }
+}
+
+TEST(SparseOperator, RecursAsByProducts) {
+  const Anderson model({3, 4, 5}, 2, 1);
+  const Graphene<Complex<double>> complex_model({6, 3}, 1, 6);
+  for (const int threads : {1, 3}) {
+    for (const Summation summation : {Summation::fast, Summation::reproducible}) {
+      expect_recurrence<double, ColumnMajor>(model, threads, summation);
+      expect_recurrence<double, RowMajor>(model, threads, summation);
+      expect_recurrence<Complex<double>, ColumnMajor>(complex_model, threads, summation);
+    }
+    expect_recurrence<float, ColumnMajor>(converted<float>(model), threads, Summation::fast);
+    expect_recurrence<Complex<float>, ColumnMajor>(converted<Complex<float>>(model), threads, Summation::fast);
+    expect_recurrence<Complex<float>, RowMajor>(converted<Complex<float>>(model), threads, Summation::fast);
+  }
+}
+
+TEST(SparseOperator, RefusesRecurrencesOfOtherShapes) {
+  const auto context = Context::self();
+  const Anderson model({3, 4, 5}, 2, 1);
+  const auto rows = RowDistribution::uniform(model.size(), context.communicator());
+  SparseOperator<double> op(context, rows, model);
+  const BlockVector<double> three(context, rows, 3), four(context, rows, 4);
+  const RecurrenceStep<double> steps[] = {{1, 0}};
+  EXPECT_THROW(op.recur(0, steps, three, four), ShapeError);
+  EXPECT_THROW(op.recur(0, steps, three, three, &four), ShapeError);
 }
 
 /// Rows of a model in arrays of somebody else's, each backwards and with its first entry in two halves.

@@ -2,9 +2,11 @@
 
 #include <blockvec/block_vector.hpp>
 #include <blockvec/operations.hpp>
+#include <blockvec/solvers/recurrence.hpp>
 #include <concepts>
 #include <functional>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -16,6 +18,9 @@ namespace blockvec::solvers {
 /// apply: Y = alpha (A - shift) X + beta Y on this rank's rows, for blocks of any width; beta = 0 never reads Y, X and
 /// Y do not overlap. Collective. On a device it is queued on the context's instance and need not wait. An error on one
 /// rank ends the solver on all of them.
+/// An operator may have a function recur(shift, steps, newest, before, sum), which does what recur_by_products() does,
+/// sum being a block vector's address or null. Filters call it where there is one: it can keep its own form of the
+/// blocks from product to product.
 template <class A, class Vector>
 concept Operator = requires(A& a, const Vector& x, const Vector& y, typename Vector::Scalar s) {
   { a.context() } -> std::convertible_to<const Context&>;
@@ -44,6 +49,11 @@ class AnyOperator {
   void apply(Scalar alpha, Scalar shift, const Vector& x, Scalar beta, const Vector& y) const {
     held_->apply(alpha, shift, x, beta, y);
   }
+  /// The operator's own recur(), or recur_by_products().
+  void recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps, const Vector& newest, const Vector& before,
+             const Vector* sum = nullptr) const {
+    held_->recur(shift, steps, newest, before, sum);
+  }
 
  private:
   struct Interface {
@@ -51,6 +61,8 @@ class AnyOperator {
     virtual const Context& context() = 0;
     virtual const RowDistribution& rows() = 0;
     virtual void apply(Scalar alpha, Scalar shift, const Vector& x, Scalar beta, const Vector& y) = 0;
+    virtual void recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps, const Vector& newest,
+                       const Vector& before, const Vector* sum) = 0;
   };
   template <class A>  // a reference type, or the type of what is kept
   struct Held final : Interface {
@@ -59,6 +71,14 @@ class AnyOperator {
     const RowDistribution& rows() override { return a.rows(); }
     void apply(Scalar alpha, Scalar shift, const Vector& x, Scalar beta, const Vector& y) override {
       a.apply(alpha, shift, x, beta, y);
+    }
+    void recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps, const Vector& newest, const Vector& before,
+               const Vector* sum) override {
+      if constexpr (requires { a.recur(shift, steps, newest, before, sum); }) {
+        a.recur(shift, steps, newest, before, sum);
+      } else {
+        recur_by_products(a, shift, steps, newest, before, sum);
+      }
     }
     A a;
   };

@@ -2,9 +2,11 @@
 
 #include <blockvec/block_vector.hpp>
 #include <blockvec/kernels/spmmv.hpp>
+#include <blockvec/solvers/recurrence.hpp>
 #include <blockvec/solvers/row_source.hpp>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace blockvec::solvers {
 
@@ -52,6 +54,14 @@ class SparseOperator {
   template <class Layout>
   void apply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout, Space>& x, Scalar beta,
              const BlockVector<Scalar, Layout, Space>& y);
+
+  /// As recur_by_products(), recorded once. On the host the blocks go through all steps by rows, where a product is up
+  /// to 3 times faster than on columns: column-major blocks are read and written once more, in strips of 16 columns,
+  /// and every strip has messages of its own. The sum costs no pass there.
+  template <class Layout>
+  void recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps,
+             const BlockVector<Scalar, Layout, Space>& newest, const BlockVector<Scalar, Layout, Space>& before,
+             const BlockVector<Scalar, Layout, Space>* sum = nullptr);
 
   /// Y = A X.
   template <class Layout>
