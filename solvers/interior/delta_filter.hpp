@@ -21,7 +21,7 @@ class DeltaFilter {
   using Scalar = typename Vector::Scalar;
   using Real = RealOf<Scalar>;
   /// What p is in the window, at least, where that is much narrower than the spectrum.
-  static constexpr double level = 0.85;
+  static constexpr double level = 0.75;
   static constexpr int least_degree = 6, most_degree = 20000;
 
   DeltaFilter() = default;
