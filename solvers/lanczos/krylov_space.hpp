@@ -201,6 +201,7 @@ class KrylovSpace {
   /// Before a look at the vectors that is to be the last: the active ones become the first `count` Ritz vectors, if
   /// they are no Ritz vectors yet.
   void settle(std::int64_t count) {
+    if (std::ssize(values()) < active()) rayleigh_ritz();
     if (couples_block_) restart(std::min(count, active()));
   }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <blockvec/solvers/lanczos.hpp>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "solvers/journal.hpp"
@@ -59,7 +61,7 @@ class LanczosSearch {
     archive(space_, pairs_, accuracy_.norm, filter_.top(), accuracy_.distrust);
     filter_.state(archive);
     archive(renewal_.is_check, renewal_.suspect, renewal_.found, found_at_once_, refinements_, renewal_.starts,
-            restarts_, renewal_.is_fresh, most_applications_, stagnation_, error_);
+            restarts_, next_look_, renewal_.is_fresh, most_applications_, stagnation_, error_);
   }
 
   Result<Vector> solve() {
@@ -104,6 +106,7 @@ class LanczosSearch {
   void start_search(const Vector& near = {}) {
     drop_surplus();
     stagnation_.forget();
+    next_look_ = 0;
     renewal_.begin(pairs_, space_.is_complete());
     renewal_.starts += space_.start_random(options_.seed, renewal_.starts, near);
   }
@@ -135,9 +138,10 @@ class LanczosSearch {
         multiply();
         space_.extend();
         if (looks_ahead()) multiply();
-        space_.rayleigh_ritz();
+        const bool is_new = look_again();
         observe();
         if (!space_.trouble().empty()) return false;
+        if (!is_new) continue;
         if (nothing_left() || (to_find() > 0 && count_converged() >= to_find())) break;
       }
       renewal_.see_beyond(to_find(), space_, filter_.transform());
@@ -147,6 +151,7 @@ class LanczosSearch {
       const bool is_last = ready > 0 && ready == to_find();
       space_.restart(is_last ? ready : kept_at_restart(space_, to_find(), options_.block));
       ++restarts_;
+      next_look_ = 0;
       lock_verified(ready);
       if (!renewal_.is_check && to_find() == 0) return true;
       // What a check finds takes room; the next one begins without the pairs that are wanted no more.
@@ -174,6 +179,24 @@ class LanczosSearch {
   void multiply() {
     const auto& transform = filter_.transform();
     pencil_.count_operations(space_.multiply(transform) * std::max(1, transform.degree()));
+  }
+
+  /// Computes the Ritz pairs if the wanted ones may have converged: a step takes few digits from a residual, and the
+  /// host's products may take less than the pairs of a small matrix. False: it has not.
+  bool look_again() {
+    if (is_host_space<typename Vector::Space> && space_.has_room() && space_.active() < next_look_) return false;
+    space_.rayleigh_ritz();
+    constexpr int bits_of_step = 10;
+    const std::int64_t last = to_find() - 1;
+    next_look_ = last + 1;
+    if (last >= 0 && last < space_.active()) {
+      const Real value = filter_.transform().eigenvalue(space_.values()[static_cast<std::size_t>(last)]);
+      const Real ratio = accuracy_.bounded(estimate(last)) / accuracy_.strict_tolerance(value);
+      // A ratio that is no number asks for the next step.
+      const int bits = ratio > 1 && ratio < std::numeric_limits<Real>::max() ? std::ilogb(ratio) : 0;
+      next_look_ = space_.active() + options_.block * (bits / bits_of_step) + 1;
+    }
+    return true;
   }
 
   /// Whether the device is to go on with the next block while the host looks at what is known: not where the search is
@@ -263,6 +286,7 @@ class LanczosSearch {
   std::int64_t found_at_once_ = 0;  // at the latest restart that found any
   int refinements_ = 0;
   std::int64_t restarts_ = 0;
+  std::int64_t next_look_ = 0;  // columns of the basis from which on Ritz pairs are due
   Stagnation stagnation_;
   double error_ = 0;                    // log_error() of the wanted residuals, as of the latest block
   std::int64_t most_applications_ = 0;  // of a search about the last level

@@ -33,7 +33,7 @@ Step LanczosSearch<Vector>::step() const {
   step.filter_degree = filter_.transform().degree();
 
   std::vector<Pair> known = pairs_;
-  for (std::int64_t i = 0; i < std::min(space_.active(), options_.wanted); ++i) {
+  for (std::int64_t i = 0; i < std::min(std::ssize(space_.values()), options_.wanted); ++i) {
     const Real value = filter_.transform().eigenvalue(space_.values()[static_cast<std::size_t>(i)]);
     known.push_back(
         {.value = value, .residual_of_a = static_cast<Real>(pencil_.residual_of_a(accuracy_.bounded(estimate(i))))});
