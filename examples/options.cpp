@@ -259,8 +259,7 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
          "--tol", lanczos.tolerance,
          "converged: ||A x - theta x|| <= tol * (estimate of ||A||); with --mass the backward error is at most tol")
       ->group(group);
-  app.add_option("--block", lanczos.block,
-                 "columns of a Krylov block (default: 3 on a cpu, 4 on a gpu; interior 4); of jacobi-davidson (2)")
+  app.add_option("--block", lanczos.block, "columns of a Krylov block (default: 4); of jacobi-davidson (2)")
       ->group(group)
       ->default_str("");
   app.add_option("--basis", lanczos.basis,
@@ -383,7 +382,7 @@ std::optional<int> parse_command_line(int argc, char** argv, bool print, Program
     return 2;
   }
   options.has_block = app.count("--block") > 0;
-  if (!options.has_block) options.lanczos.block = solvers::default_block(!options.is_on_gpu());
+  if (!options.has_block) options.lanczos.block = solvers::default_block;
   if (options.layout.empty()) options.layout = default_layout(options);
   if (argc == 1) options.periodic = true;
   if (app.count("--up") == 0) options.up = options.sites / 2;

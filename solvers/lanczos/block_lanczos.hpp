@@ -15,8 +15,7 @@ template <class Vector>
 Result<Vector> block_lanczos(const Problem<Vector>& problem, const LanczosOptions& options, const Observer& observer) {
   require_operands("block_lanczos", problem);
   const auto filled_for = [&](std::int64_t deflated) {
-    return checked(options, default_block(is_host_space<typename Vector::Space>), problem.a.rows().global_rows(),
-                   deflated);
+    return checked(options, problem.a.rows().global_rows(), deflated);
   };
   (void)filled_for(0);
   const auto solve = [&](const Problem<Vector>& own, const Observer& seen, double) {

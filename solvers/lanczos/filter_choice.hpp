@@ -47,7 +47,8 @@ class FilterChoice {
                       const ProbedInnerProduct<Vector>& inner, Accuracy<Real>& accuracy) {
     if (options_.filter_degree == 0 || a_.rows().global_rows() <= options_.basis) return 0;
     SpectrumProbe<Vector> probe(a_, sign_, deflation, spare, inner);
-    const auto cut = probe.run(static_cast<Real>(options_.basis), least_filtered_gap<Real>(), options_.seed);
+    const std::int64_t below_cut = std::min(options_.basis, 2 * options_.wanted + most_beside);
+    const auto cut = probe.run(static_cast<Real>(below_cut), least_filtered_gap<Real>(), options_.seed);
     if (!cut) return probe.applications();
     accuracy.norm = cut->norm;
     top_ = cut->top;
@@ -107,6 +108,7 @@ class FilterChoice {
   static constexpr Real least_cut_gap = Real(0.1);   // between the wanted part and the cut, in widths of the former
   static constexpr double filter_improvement = 1.5;  // a change of filter must raise the degree by this
   static constexpr int least_degree = 3;
+  static constexpr std::int64_t most_beside = 36;  // eigenvalues below the cut, beside twice the wanted ones
   static constexpr std::int64_t patience = 30;  // restarts that find nothing before the filter changes
 
   /// The filter for this cut, of the degree asked for or of one that raises the lowest eigenvalue to filter_range.

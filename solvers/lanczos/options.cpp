@@ -7,12 +7,12 @@
 
 namespace blockvec::solvers {
 
-LanczosOptions checked(LanczosOptions options, std::int64_t block, std::int64_t rows, std::int64_t deflated) {
+LanczosOptions checked(LanczosOptions options, std::int64_t rows, std::int64_t deflated) {
   const OptionChecks check("block_lanczos");
   const std::int64_t left = rows - deflated;
   check.rows(rows);
   check.wanted(options.wanted, rows, deflated);
-  if (options.block == 0) options.block = block;
+  if (options.block == 0) options.block = default_block;
   check.block(options.block);
   check.tolerance(options.tolerance);
   check.checkpoint(options.checkpoint);

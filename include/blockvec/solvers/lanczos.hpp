@@ -13,7 +13,7 @@ namespace blockvec::solvers {
 /// What block_lanczos() is to do.
 struct LanczosOptions {
   std::int64_t wanted = 8;  ///< eigenpairs asked for
-  std::int64_t block = 0;   ///< columns of a Krylov block; 0: default_block()
+  std::int64_t block = 0;   ///< columns of a Krylov block; 0: default_block
   std::int64_t basis = 0;   ///< most columns of the basis, found pairs included; 0: default_basis()
   /// Converged: ||A x - theta x|| <= tolerance * (estimate of ||A||); with B as LobpcgOptions::tolerance says.
   double tolerance = 1e-8;
@@ -33,16 +33,16 @@ struct LanczosOptions {
   static constexpr int most_filter_degree = 300;  ///< that is chosen, or may be asked for
 };
 
-/// Columns of a block where nobody says how many. Narrow ones need fewer columns of A in all; on a device a product
-/// with 4 columns takes hardly longer than one with 3.
-constexpr std::int64_t default_block(bool on_host) { return on_host ? 3 : 4; }
+/// Columns of a block where nobody says how many. Narrow ones need fewer columns of A in all; a product with 4 columns
+/// takes no longer than one with 3.
+inline constexpr std::int64_t default_block = 4;
 
 /// Columns of the basis where nobody says how many.
 inline std::int64_t default_basis(std::int64_t wanted, std::int64_t block) { return 2 * wanted + 12 * block; }
 
 /// The options with defaults filled in, for a matrix with so many rows of which `deflated` dimensions are left out.
-/// `block` is the width of blocks where they do not say it. Throws InputError for those that do not fit.
-LanczosOptions checked(LanczosOptions options, std::int64_t block, std::int64_t rows, std::int64_t deflated = 0);
+/// Throws InputError for those that do not fit.
+LanczosOptions checked(LanczosOptions options, std::int64_t rows, std::int64_t deflated = 0);
 
 /// The eigenpairs of A x = theta x or A x = theta B x at the end of the spectrum that the options name, with all their
 /// multiplicities:
