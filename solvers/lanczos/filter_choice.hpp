@@ -109,7 +109,7 @@ class FilterChoice {
   static constexpr double filter_improvement = 1.5;  // a change of filter must raise the degree by this
   static constexpr int least_degree = 3;
   static constexpr std::int64_t most_beside = 36;  // eigenvalues below the cut, beside twice the wanted ones
-  static constexpr std::int64_t patience = 30;  // restarts that find nothing before the filter changes
+  static constexpr std::int64_t patience = 30;     // restarts that find nothing before the filter changes
 
   /// The filter for this cut, of the degree asked for or of one that raises the lowest eigenvalue to filter_range.
   /// False, and nothing changes, if that is hardly better than what there is.
