@@ -19,6 +19,12 @@ struct CompressedRows {
 
   std::int64_t rows() const { return static_cast<std::int64_t>(row_begin.extent(0)) - 1; }
   std::int64_t entries() const { return static_cast<std::int64_t>(columns.extent(0)); }
+  /// How loops see them. How many columns there are is not known here.
+  auto matrix() const {
+    using Kernel = typename ScalarTraits<Scalar>::Kernel;
+    return kernels::CsrMatrix<Kernel, std::size_t>{rows(), 0, row_begin.data(), columns.data(),
+                                                   reinterpret_cast<const Kernel*>(values.data())};
+  }
 };
 
 /// What a rank's rows are cut into.

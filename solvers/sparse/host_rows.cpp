@@ -9,12 +9,13 @@
 namespace blockvec::solvers {
 namespace {
 
-/// The rows of X between those of the ghosts before and behind them: X itself where there are none, else a copy. Points
-/// to X's first row.
+/// The rows of X between those of the ghosts before and behind them: X itself where there are none, else a copy. Begins
+/// with X's first row.
 template <class Scalar, class Layout>
-TallPointer<const Scalar> beside_ghosts(WorkspaceScope<>& scope, const BlockVector<Scalar, Layout>& x,
-                                        const Scalar* ghosts, std::int64_t before, std::int64_t count) {
-  if (count == 0) return {x.data(), x.ld()};
+auto beside_ghosts(WorkspaceScope<>& scope, const BlockVector<Scalar, Layout>& x, const Scalar* ghosts,
+                   std::int64_t before, std::int64_t count) {
+  auto matrix = x.matrix();
+  if (count == 0) return matrix;
   constexpr bool by_rows = std::is_same_v<Layout, RowMajor>;
   const std::int64_t rows = x.local_rows(), width = x.width();
   const std::int64_t row_step = by_rows ? width : 1, column_step = by_rows ? 1 : rows + count;
@@ -41,7 +42,9 @@ TallPointer<const Scalar> beside_ghosts(WorkspaceScope<>& scope, const BlockVect
   copy_rows(0, before, -before, ghost);
   copy_rows(0, rows, 0, [&](std::int64_t i, std::int64_t j) { return view(i, j); });
   copy_rows(before, count, rows, ghost);
-  return {first, by_rows ? width : column_step};
+  matrix.data = reinterpret_cast<decltype(matrix.data)>(first);
+  matrix.ld = by_rows ? width : column_step;
+  return matrix;
 }
 
 /// Strips of a recurrence: two cache lines a row of doubles.
@@ -113,33 +116,26 @@ HostRows<Scalar>::HostRows(const Context& context, const RowDistribution& rows, 
 template <class Scalar>
 template <class Layout>
 void HostRows<Scalar>::multiply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x, Scalar beta,
-                                const BlockVector<Scalar, Layout>& y, RunningSum<Scalar> sum) {
+                                const BlockVector<Scalar, Layout>& y, const RunningSum<Kernel>& sum) {
   const int threads = x.context().threads();
-  const std::int64_t width = x.width();
   WorkspaceScope<> scope(x.context());
-  auto* const ghosts = scope.take<Scalar>(static_cast<std::size_t>(halo_.ghosts() * width));
+  auto* const ghosts = scope.take<Scalar>(static_cast<std::size_t>(halo_.ghosts() * x.width()));
   halo_.exchange(x, ghosts);
-  const TallPointer<Scalar> result{y.data(), y.ld()};
   if (local_ && sum.to.data == nullptr) {
     local_->apply(threads, alpha, shift, x, beta, y);
   } else {
-    const TallPointer<const Scalar> own = local_ ? TallPointer<const Scalar>{x.data(), x.ld()}
-                                                 : beside_ghosts(scope, x, ghosts, ghosts_before_, halo_.ghosts());
-    sparse_product<Layout, Layout>(threads, own_rows_, alpha, shift, own, beta, result, width, sum);
+    const auto own = local_ ? x.matrix() : beside_ghosts(scope, x, ghosts, ghosts_before_, halo_.ghosts());
+    sparse_product<Kernel>(threads, own_rows_.matrix(), Kernel(alpha), Kernel(shift), own, Kernel(beta), y.matrix(),
+                           sum);
   }
   if (ghost_rows_.entries() == 0) return;
-  const TallPointer<const Scalar> others{ghosts, width};
-  sparse_product<RowMajor, Layout>(threads, ghost_rows_, alpha, Scalar(0), others, Scalar(1), result, width);
-  if (sum.to.data == nullptr) return;
-  sparse_product<RowMajor, Layout>(threads, ghost_rows_, sum.weight * alpha, Scalar(0), others, Scalar(1), sum.to,
-                                   width);
-}
-
-template <class Scalar>
-template <class Layout>
-void HostRows<Scalar>::apply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x, Scalar beta,
-                             const BlockVector<Scalar, Layout>& y) {
-  multiply(alpha, shift, x, beta, y, {});
+  const kernels::Matrix<const Kernel> others{reinterpret_cast<const Kernel*>(ghosts), halo_.ghosts(), x.width(),
+                                             x.width(), kernels::Layout::row_major};
+  const auto add_to = [&](Kernel factor, const kernels::Matrix<Kernel>& result) {
+    sparse_product<Kernel>(threads, ghost_rows_.matrix(), factor, Kernel(0), others, Kernel(1), result);
+  };
+  add_to(Kernel(alpha), y.matrix());
+  if (sum.to.data != nullptr) add_to(sum.weight * Kernel(alpha), sum.to);
 }
 
 template <class Scalar>
@@ -149,10 +145,10 @@ void HostRows<Scalar>::recur(Scalar shift, std::span<const RecurrenceStep<Scalar
                              const BlockVector<Scalar, Layout>* sum) {
   if constexpr (std::is_same_v<Layout, RowMajor>) {
     BlockVector<Scalar, RowMajor> last = newest, place = before;
-    RunningSum<Scalar> running;
-    if (sum != nullptr) running.to = {sum->data(), sum->ld()};
+    RunningSum<Kernel> running;
+    if (sum != nullptr) running.to = sum->matrix();
     for (const RecurrenceStep<Scalar>& step : steps) {
-      running.weight = step.weight;
+      running.weight = Kernel(step.weight);
       multiply(step.alpha, shift, last, step.beta, place, running);
       std::swap(last, place);
     }
@@ -175,8 +171,9 @@ void HostRows<Scalar>::recur(Scalar shift, std::span<const RecurrenceStep<Scalar
 }
 
 #define BLOCKVEC_HOST_ROWS_OF(Scalar, Layout)                                                                   \
-  template void HostRows<Scalar>::apply(Scalar, Scalar, const BlockVector<Scalar, Layout>&, Scalar,             \
-                                        const BlockVector<Scalar, Layout>&);                                    \
+  template void HostRows<Scalar>::multiply(Scalar, Scalar, const BlockVector<Scalar, Layout>&, Scalar,          \
+                                           const BlockVector<Scalar, Layout>&,                                  \
+                                           const RunningSum<typename ScalarTraits<Scalar>::Kernel>&);           \
   template void HostRows<Scalar>::recur(Scalar, std::span<const RecurrenceStep<Scalar>>,                        \
                                         const BlockVector<Scalar, Layout>&, const BlockVector<Scalar, Layout>&, \
                                         const BlockVector<Scalar, Layout>*);

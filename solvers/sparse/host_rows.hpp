@@ -24,7 +24,9 @@ class HostRows {
   /// Y = alpha (A - shift) X + beta Y. Collective.
   template <class Layout>
   void apply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x, Scalar beta,
-             const BlockVector<Scalar, Layout>& y);
+             const BlockVector<Scalar, Layout>& y) {
+    multiply(alpha, shift, x, beta, y, {});
+  }
 
   /// As recur_by_products(). Blocks go through it by rows: column-major ones are copied, a strip of columns at a time.
   /// Scratch for two or three strips. Collective.
@@ -33,10 +35,12 @@ class HostRows {
              const BlockVector<Scalar, Layout>& before, const BlockVector<Scalar, Layout>* sum);
 
  private:
+  using Kernel = typename ScalarTraits<Scalar>::Kernel;
+
   /// Y = alpha (A - shift) X + beta Y, and then S += weight Y. Collective.
   template <class Layout>
   void multiply(Scalar alpha, Scalar shift, const BlockVector<Scalar, Layout>& x, Scalar beta,
-                const BlockVector<Scalar, Layout>& y, RunningSum<Scalar> sum);
+                const BlockVector<Scalar, Layout>& y, const RunningSum<Kernel>& sum);
 
   std::int64_t ghosts_before_;
   CompressedRows<Scalar> own_rows_, ghost_rows_;

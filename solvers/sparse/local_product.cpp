@@ -66,8 +66,8 @@ void LocalProduct<Scalar>::apply(int threads, Scalar alpha, Scalar shift, const 
     }
   }
 #endif
-  sparse_product<Layout, Layout>(threads, rows_, alpha, shift, TallPointer<const Scalar>{x.data(), x.ld()}, beta,
-                                 TallPointer<Scalar>{y.data(), y.ld()}, x.width());
+  using Kernel = typename ScalarTraits<Scalar>::Kernel;
+  sparse_product<Kernel>(threads, rows_.matrix(), Kernel(alpha), Kernel(shift), x.matrix(), Kernel(beta), y.matrix());
 }
 
 #define BLOCKVEC_LOCAL_PRODUCT(Scalar)                                                                            \

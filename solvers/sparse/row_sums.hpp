@@ -1,7 +1,7 @@
 #pragma once
 
 #include <bit>
-#include <blockvec/scalar.hpp>
+#include <complex>
 
 namespace blockvec::solvers {
 
@@ -83,18 +83,18 @@ struct RowSums {
 };
 /// The products with real and imaginary parts of the numbers meet at the end: until then nothing changes places.
 template <class Real, int width>
-struct RowSums<Complex<Real>, width> {
-  [[gnu::always_inline]] void add(Complex<Real> value, const Complex<Real>* row) {
+struct RowSums<std::complex<Real>, width> {
+  [[gnu::always_inline]] void add(std::complex<Real> value, const std::complex<Real>* row) {
     by_real.add(value.real(), reinterpret_cast<const Real*>(row));
     by_imag.add(value.imag(), reinterpret_cast<const Real*>(row));
   }
-  [[gnu::always_inline]] void scale(Complex<Real> factor) {
+  [[gnu::always_inline]] void scale(std::complex<Real> factor) {
     by_real.add_turned(by_imag);
     by_imag = by_real;
     by_real.scale(factor.real());
     by_imag.scale(factor.imag());
   }
-  [[gnu::always_inline]] void store(Complex<Real>* to) const {
+  [[gnu::always_inline]] void store(std::complex<Real>* to) const {
     Packs<Real, 2 * width> sums = by_real;
     sums.add_turned(by_imag);
     sums.store(reinterpret_cast<Real*>(to));

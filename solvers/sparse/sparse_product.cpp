@@ -1,9 +1,9 @@
 #include "solvers/sparse/sparse_product.hpp"
 
 #include <algorithm>
-#include <blockvec/instantiate.hpp>
 #include <blockvec/kernels/parallel.hpp>
-#include <blockvec/layout.hpp>
+#include <complex>
+#include <cstdint>
 #include <type_traits>
 
 #include "solvers/sparse/row_sums.hpp"
@@ -11,95 +11,96 @@
 namespace blockvec::solvers {
 namespace {
 
-template <class Scalar>
+using kernels::Layout;
+
+template <class T>
 struct Problem {
-  const std::size_t* row_begin;
-  const int* columns;
-  const Scalar* values;
-  Scalar alpha, shift, beta;
-  TallPointer<const Scalar> x;
-  TallPointer<Scalar> y;
-  std::int64_t width;
-  RunningSum<Scalar> sum;
+  kernels::CsrMatrix<T, std::size_t> a;
+  T alpha, shift, beta;
+  kernels::Matrix<const T> x;
+  kernels::Matrix<T> y;
+  RunningSum<T> sum;
 };
 
 /// Columns that go together: their sums stay in registers. By rows two cache lines; by columns each is a stream of its
 /// own, and more than a few of them cost more than they save.
-template <class XLayout, class Scalar>
-constexpr int strip_width = std::is_same_v<XLayout, ColumnMajor> ? 4
-                            : ScalarTraits<Scalar>::is_complex   ? 8
-                                                                 : 16;
+template <Layout x_layout, class T>
+constexpr int strip_width = x_layout == Layout::column_major                                                    ? 4
+                            : std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>> ? 8
+                                                                                                                : 16;
 
 /// `width` columns of one row of Y, from `first` on; all row-major.
-template <int width, class Scalar>
-[[gnu::always_inline]] inline void multiply_row(const Problem<Scalar>& problem, std::int64_t row, std::int64_t first) {
-  const Scalar* const x = problem.x.data + first;
+template <int width, class T>
+[[gnu::always_inline]] inline void multiply_row(const Problem<T>& problem, std::int64_t row, std::int64_t first) {
+  const T* const x = problem.x.data + first;
   const std::int64_t x_ld = problem.x.ld;
-  const std::size_t row_end = problem.row_begin[row + 1];
-  RowSums<Scalar, width> sums;
-  for (std::size_t entry = problem.row_begin[row]; entry != row_end; ++entry) {
-    sums.add(problem.values[entry], x + problem.columns[entry] * x_ld);
+  const std::size_t row_end = problem.a.row_begin[row + 1];
+  RowSums<T, width> sums;
+  for (std::size_t entry = problem.a.row_begin[row]; entry != row_end; ++entry) {
+    sums.add(problem.a.value[entry], x + problem.a.column[entry] * x_ld);
   }
-  if (problem.shift != Scalar(0)) sums.add(-problem.shift, x + row * x_ld);
+  if (problem.shift != T(0)) sums.add(-problem.shift, x + row * x_ld);
   sums.scale(problem.alpha);
-  Scalar* const y = problem.y.data + row * problem.y.ld + first;
-  if (problem.beta != Scalar(0)) sums.add(problem.beta, y);
+  T* const y = problem.y.data + row * problem.y.ld + first;
+  if (problem.beta != T(0)) sums.add(problem.beta, y);
   sums.store(y);
   if (problem.sum.to.data != nullptr) {
-    Scalar* const sum = problem.sum.to.data + row * problem.sum.to.ld + first;
+    T* const sum = problem.sum.to.data + row * problem.sum.to.ld + first;
     sums.scale(problem.sum.weight);
-    sums.add(Scalar(1), sum);
+    sums.add(T(1), sum);
     sums.store(sum);
   }
 }
 
+template <Layout layout>
+[[gnu::always_inline]] constexpr inline std::int64_t tall_index(std::int64_t row, std::int64_t column,
+                                                                std::int64_t ld) {
+  return layout == Layout::row_major ? row * ld + column : row + column * ld;
+}
+
 /// The same with other layouts, without a running sum.
-template <int width, class XLayout, class YLayout, class Scalar>
-[[gnu::always_inline]] inline void multiply_strided_row(const Problem<Scalar>& problem, std::int64_t row,
+template <int width, Layout x_layout, Layout y_layout, class T>
+[[gnu::always_inline]] inline void multiply_strided_row(const Problem<T>& problem, std::int64_t row,
                                                         std::int64_t first) {
-  const auto index =
-      []<class Layout>(Layout, std::int64_t i, std::int64_t j, std::int64_t ld) __attribute__((always_inline)) {
-    return std::is_same_v<Layout, RowMajor> ? i * ld + j : i + j * ld;
-  };
   const std::int64_t x_ld = problem.x.ld, y_ld = problem.y.ld;
-  const Scalar* const x = problem.x.data + index(XLayout(), 0, first, x_ld);
-  Scalar* const y = problem.y.data + index(YLayout(), row, first, y_ld);
-  const std::size_t row_end = problem.row_begin[row + 1];
-  Scalar sums[width] = {};
-  for (std::size_t entry = problem.row_begin[row]; entry < row_end; ++entry) {
-    const Scalar value = problem.values[entry];
-    const std::int64_t column = problem.columns[entry];
-    for (int j = 0; j < width; ++j) sums[j] += value * x[index(XLayout(), column, j, x_ld)];
+  const T* const x = problem.x.data + tall_index<x_layout>(0, first, x_ld);
+  T* const y = problem.y.data + tall_index<y_layout>(row, first, y_ld);
+  const std::size_t row_end = problem.a.row_begin[row + 1];
+  T sums[width] = {};
+  for (std::size_t entry = problem.a.row_begin[row]; entry < row_end; ++entry) {
+    const T value = problem.a.value[entry];
+    const std::int64_t column = problem.a.column[entry];
+    for (int j = 0; j < width; ++j) sums[j] += value * x[tall_index<x_layout>(column, j, x_ld)];
   }
-  if (problem.shift != Scalar(0)) {
-    for (int j = 0; j < width; ++j) sums[j] -= problem.shift * x[index(XLayout(), row, j, x_ld)];
+  if (problem.shift != T(0)) {
+    for (int j = 0; j < width; ++j) sums[j] -= problem.shift * x[tall_index<x_layout>(row, j, x_ld)];
   }
   for (int j = 0; j < width; ++j) {
-    Scalar& result = y[index(YLayout(), 0, j, y_ld)];
-    result = problem.beta == Scalar(0) ? problem.alpha * sums[j] : problem.alpha * sums[j] + problem.beta * result;
+    T& result = y[tall_index<y_layout>(0, j, y_ld)];
+    result = problem.beta == T(0) ? problem.alpha * sums[j] : problem.alpha * sums[j] + problem.beta * result;
   }
 }
 
 /// Rows [begin, end) of Y; `rest` columns follow the last whole strip. Inlined into functions that are compiled for
 /// different processors.
-template <int rest, class XLayout, class YLayout, class Scalar>
-[[gnu::always_inline]] inline void multiply_rows(const Problem<Scalar>& of, std::int64_t begin, std::int64_t end) {
-  const Problem<Scalar> problem(of);  // a copy that nothing else can change
-  constexpr bool by_rows = std::is_same_v<XLayout, RowMajor>;
-  constexpr int strip = strip_width<XLayout, Scalar>;
-  const std::int64_t whole = problem.width - rest;
+template <int rest, Layout x_layout, Layout y_layout, class T>
+[[gnu::always_inline]] inline void multiply_rows(const Problem<T>& of, std::int64_t begin, std::int64_t end) {
+  const Problem<T> problem(of);  // a copy that nothing else can change
+  constexpr bool by_rows = x_layout == Layout::row_major;
+  constexpr int strip = strip_width<x_layout, T>;
+  const std::int64_t whole = problem.y.columns - rest;
   const auto multiply = [&]<int width>(std::integral_constant<int, width>, std::int64_t row, std::int64_t first)
       __attribute__((always_inline)) {
-    if constexpr (by_rows && std::is_same_v<YLayout, RowMajor>) {
+    if constexpr (by_rows && y_layout == Layout::row_major) {
       multiply_row<width>(problem, row, first);
     } else {
-      multiply_strided_row<width, XLayout, YLayout>(problem, row, first);
+      multiply_strided_row<width, x_layout, y_layout>(problem, row, first);
     }
   };
   const auto rows = [&](auto body) __attribute__((always_inline)) {
     // An empty row that only adds to Y leaves it as it is: most rows of a ghost part.
-    const bool only_adds = problem.beta == Scalar(1) && problem.shift == Scalar(0) && problem.sum.to.data == nullptr;
-    const std::size_t* const row_begin = problem.row_begin;
+    const bool only_adds = problem.beta == T(1) && problem.shift == T(0) && problem.sum.to.data == nullptr;
+    const std::size_t* const row_begin = problem.a.row_begin;
     for (std::int64_t row = begin; row < end; ++row) {
       if (!only_adds || row_begin[row] != row_begin[row + 1]) body(row);
     }
@@ -124,73 +125,79 @@ template <int rest, class XLayout, class YLayout, class Scalar>
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-template <int rest, class XLayout, class YLayout, class Scalar>
-[[gnu::target("avx2,fma")]] void multiply_rows_avx2(const Problem<Scalar>& problem, std::int64_t begin,
-                                                    std::int64_t end) {
-  multiply_rows<rest, XLayout, YLayout>(problem, begin, end);
+template <int rest, Layout x_layout, Layout y_layout, class T>
+[[gnu::target("avx2,fma")]] void multiply_rows_avx2(const Problem<T>& problem, std::int64_t begin, std::int64_t end) {
+  multiply_rows<rest, x_layout, y_layout>(problem, begin, end);
 }
 #endif
 
-template <int rest, class XLayout, class YLayout, class Scalar>
-void multiply_rows_anywhere(const Problem<Scalar>& problem, std::int64_t begin, std::int64_t end) {
-  multiply_rows<rest, XLayout, YLayout>(problem, begin, end);
+template <int rest, Layout x_layout, Layout y_layout, class T>
+void multiply_rows_anywhere(const Problem<T>& problem, std::int64_t begin, std::int64_t end) {
+  multiply_rows<rest, x_layout, y_layout>(problem, begin, end);
 }
 
-template <class Scalar>
-using RowsFunction = void (*)(const Problem<Scalar>&, std::int64_t, std::int64_t);
+template <class T>
+using RowsFunction = void (*)(const Problem<T>&, std::int64_t, std::int64_t);
 
 /// The function for `width` columns, of which `rest` or fewer are no whole strip.
-template <int rest, class XLayout, class YLayout, class Scalar>
-RowsFunction<Scalar> rows_function(std::int64_t width) {
+template <int rest, Layout x_layout, Layout y_layout, class T>
+RowsFunction<T> rows_function(std::int64_t width) {
   if constexpr (rest > 0) {
-    if (width % strip_width<XLayout, Scalar> != rest) return rows_function<rest - 1, XLayout, YLayout, Scalar>(width);
+    if (width % strip_width<x_layout, T> != rest) return rows_function<rest - 1, x_layout, y_layout, T>(width);
   }
 #if defined(__x86_64__) && defined(__GNUC__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return &multiply_rows_avx2<rest, XLayout, YLayout, Scalar>;
+    return &multiply_rows_avx2<rest, x_layout, y_layout, T>;
 #endif
-  return &multiply_rows_anywhere<rest, XLayout, YLayout, Scalar>;
+  return &multiply_rows_anywhere<rest, x_layout, y_layout, T>;
 }
 
-}  // namespace
-
-template <class XLayout, class YLayout, class Scalar>
-void sparse_product(int threads, const CompressedRows<Scalar>& a, Scalar alpha, Scalar shift,
-                    TallPointer<const Scalar> x, Scalar beta, TallPointer<Scalar> y, std::int64_t width,
-                    RunningSum<Scalar> sum) {
-  const Problem<Scalar> problem{
-      a.row_begin.data(), a.columns.data(), a.values.data(), alpha, shift, beta, x, y, width, sum};
-  const auto multiply = rows_function<strip_width<XLayout, Scalar> - 1, XLayout, YLayout, Scalar>(width);
+template <Layout x_layout, Layout y_layout, class T>
+void multiply(int threads, const Problem<T>& problem) {
+  const kernels::CsrMatrix<T, std::size_t>& a = problem.a;
+  const auto multiply_some = rows_function<strip_width<x_layout, T> - 1, x_layout, y_layout, T>(problem.y.columns);
   // Pieces of equal work, of which a row has some beside its entries. By columns, rows of the matrix stay in the cache
   // from strip to strip. A piece with less work is not worth a thread of its own.
   constexpr std::int64_t row_work = 4, least_work = 2048, rows_per_piece = 512;
-  const auto work = [&](std::int64_t row) { return static_cast<std::int64_t>(a.row_begin(row)) + row_work * row; };
-  const std::int64_t all = work(a.rows()), most_threads = kernels::resolve_threads(threads);
-  const auto team = static_cast<int>(std::min(most_threads, all * width / least_work + 1));
-  const std::int64_t pieces = std::is_same_v<XLayout, RowMajor>
-                                  ? team
-                                  : team * ((a.rows() + team * rows_per_piece - 1) / (team * rows_per_piece));
+  const auto work = [&](std::int64_t row) { return static_cast<std::int64_t>(a.row_begin[row]) + row_work * row; };
+  const std::int64_t all = a.rows == 0 ? 0 : work(a.rows), most_threads = kernels::resolve_threads(threads);
+  const std::int64_t team = std::min(most_threads, all * problem.y.columns / least_work + 1);
+  const std::int64_t pieces =
+      x_layout == Layout::row_major ? team : team * ((a.rows + team * rows_per_piece - 1) / (team * rows_per_piece));
   const auto begin_of = [&](std::int64_t piece) {
     const std::int64_t done = all * piece / pieces;
-    std::int64_t first = 0, last = a.rows();
+    std::int64_t first = 0, last = a.rows;
     while (first < last) {
       const std::int64_t middle = first + (last - first) / 2;
       work(middle) < done ? first = middle + 1 : last = middle;
     }
     return first;
   };
-  kernels::parallel_for(team, pieces,
-                        [&](std::int64_t piece, int) { multiply(problem, begin_of(piece), begin_of(piece + 1)); });
+  kernels::parallel_for(static_cast<int>(team), pieces,
+                        [&](std::int64_t piece, int) { multiply_some(problem, begin_of(piece), begin_of(piece + 1)); });
 }
 
-#define BLOCKVEC_SPARSE_PRODUCT(Scalar, XLayout, YLayout)                                                              \
-  template void sparse_product<XLayout, YLayout>(int, const CompressedRows<Scalar>&, Scalar, Scalar,                   \
-                                                 TallPointer<const Scalar>, Scalar, TallPointer<Scalar>, std::int64_t, \
-                                                 RunningSum<Scalar>);
-#define BLOCKVEC_SPARSE_PRODUCTS(Scalar)                 \
-  BLOCKVEC_SPARSE_PRODUCT(Scalar, RowMajor, RowMajor)    \
-  BLOCKVEC_SPARSE_PRODUCT(Scalar, RowMajor, ColumnMajor) \
-  BLOCKVEC_SPARSE_PRODUCT(Scalar, ColumnMajor, ColumnMajor)
-BLOCKVEC_FOR_SCALARS(BLOCKVEC_SPARSE_PRODUCTS)
+}  // namespace
+
+template <class T>
+void sparse_product(int threads, const kernels::CsrMatrix<T, std::size_t>& a, T alpha, T shift,
+                    const kernels::Matrix<const T>& x, T beta, const kernels::Matrix<T>& y, const RunningSum<T>& sum) {
+  const Problem<T> problem{a, alpha, shift, beta, x, y, sum};
+  if (x.layout == Layout::column_major) {
+    multiply<Layout::column_major, Layout::column_major>(threads, problem);
+  } else if (y.layout == Layout::column_major) {
+    multiply<Layout::row_major, Layout::column_major>(threads, problem);
+  } else {
+    multiply<Layout::row_major, Layout::row_major>(threads, problem);
+  }
+}
+
+#define BLOCKVEC_SPARSE_PRODUCT(T)                                                                                    \
+  template void sparse_product(int, const kernels::CsrMatrix<T, std::size_t>&, T, T, const kernels::Matrix<const T>&, \
+                               T, const kernels::Matrix<T>&, const RunningSum<T>&);
+BLOCKVEC_SPARSE_PRODUCT(float)
+BLOCKVEC_SPARSE_PRODUCT(double)
+BLOCKVEC_SPARSE_PRODUCT(std::complex<float>)
+BLOCKVEC_SPARSE_PRODUCT(std::complex<double>)
 
 }  // namespace blockvec::solvers
