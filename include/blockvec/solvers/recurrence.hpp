@@ -14,8 +14,9 @@ namespace blockvec::solvers {
 /// V_k = alpha (A - shift) V_(k-1) + beta V_(k-2), and S += weight V_k where there is a sum S.
 template <class Scalar>
 struct RecurrenceStep {
-  Scalar alpha, beta;
-  Scalar weight = Scalar(0);
+  Scalar alpha;               ///< of (A - shift) V_(k-1)
+  Scalar beta;                ///< of V_(k-2)
+  Scalar weight = Scalar(0);  ///< of V_k in the sum
 };
 
 /// The steps one after another, from V_0 in `newest` and V_(-1) in `before`: each V_k takes the place of V_(k-2). So
