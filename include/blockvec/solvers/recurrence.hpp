@@ -8,7 +8,7 @@
 #include <vector>
 
 /// @file
-/// Three-term recurrences in an operator: how filters and preconditioners apply polynomials in A.
+/// Three-term recurrences in an operator: how filters apply polynomials in A.
 namespace blockvec::solvers {
 
 /// V_k = alpha (A - shift) V_(k-1) + beta V_(k-2), and S += weight V_k where there is a sum S.
