@@ -43,6 +43,8 @@ class Journal {
     history_.push_back(std::move(step));
     stopping_.see(history_.back(), checkpoint_.is_due());
   }
+  /// What was shown last.
+  const Step& latest() const { return history_.back(); }
   /// Saves the search where it is time to, or where it is about to end.
   template <class Search>
   void save_if_asked(Search& search) {

@@ -17,6 +17,7 @@
 #include "solvers/interior/interior_pencil.hpp"
 #include "solvers/journal.hpp"
 #include "solvers/lanczos/krylov_space.hpp"
+#include "solvers/lanczos/next_look.hpp"
 #include "solvers/lanczos/thick_restart.hpp"
 
 namespace blockvec::solvers {
@@ -212,8 +213,19 @@ class InteriorSearch {
     if (space_.has_room() && space_.active() < next_look_) return false;
     space_.rayleigh_ritz();
     constexpr std::int64_t share = 16;
-    next_look_ = space_.active() + space_.active() / share;
+    next_look_ = space_.active() + std::max(space_.active() / share, options_.block * steps_left() + 1);
     return true;
+  }
+  /// At least so many steps before the one with which the awaited pairs may have converged: as far as is seen, a step
+  /// takes no more from a residual than twice what the filter makes of the target beside its side lobes.
+  std::int64_t steps_left() const {
+    const auto wanted = std::lower_bound(space_.values().begin(), space_.values().end(), most_);
+    const std::int64_t awaited = is_settled() ? wanted - space_.values().begin() : missing();
+    if (awaited > ritz_values()) return 0;
+    Real worst = 0;
+    for (std::int64_t i = 0; i < awaited; ++i) worst = std::max(worst, estimate(i));
+    constexpr Real most_gain = 16;
+    return steps_before(worst / (tolerance() / 2), most_gain);
   }
 
   /// Locks pairs until enough are, or until nothing is left. False: it ended before.

@@ -11,6 +11,7 @@
 #include "solvers/lanczos/filter_choice.hpp"
 #include "solvers/lanczos/krylov_pencil.hpp"
 #include "solvers/lanczos/krylov_space.hpp"
+#include "solvers/lanczos/next_look.hpp"
 #include "solvers/lanczos/renewed_search.hpp"
 #include "solvers/lanczos/thick_restart.hpp"
 #include "solvers/progress.hpp"
@@ -139,7 +140,7 @@ class LanczosSearch {
         space_.extend();
         if (looks_ahead()) multiply();
         const bool is_new = look_again();
-        observe();
+        observe(is_new);
         if (!space_.trouble().empty()) return false;
         if (!is_new) continue;
         if (nothing_left() || (to_find() > 0 && count_converged() >= to_find())) break;
@@ -181,22 +182,29 @@ class LanczosSearch {
     pencil_.count_operations(space_.multiply(transform) * std::max(1, transform.degree()));
   }
 
-  /// Computes the Ritz pairs if the wanted ones may have converged: a step takes few digits from a residual, and the
-  /// host's products may take less than the pairs of a small matrix. False: it has not.
+  /// Computes the Ritz pairs if the wanted ones may have converged: the host's products may take less than the pairs of
+  /// a small matrix. False: it has not.
   bool look_again() {
     if (is_host_space<typename Vector::Space> && space_.has_room() && space_.active() < next_look_) return false;
     space_.rayleigh_ritz();
-    constexpr int bits_of_step = 10;
     const std::int64_t last = to_find() - 1;
     next_look_ = last + 1;
     if (last >= 0 && last < space_.active()) {
-      const Real value = filter_.transform().eigenvalue(space_.values()[static_cast<std::size_t>(last)]);
-      const Real ratio = accuracy_.bounded(estimate(last)) / accuracy_.strict_tolerance(value);
-      // A ratio that is no number asks for the next step.
-      const int bits = ratio > 1 && ratio < std::numeric_limits<Real>::max() ? std::ilogb(ratio) : 0;
-      next_look_ = space_.active() + options_.block * (bits / bits_of_step) + 1;
+      const auto i = static_cast<std::size_t>(last);
+      const Real value = space_.values()[i], lowest = value - space_.residuals()[i];
+      const Real tolerance = accuracy_.strict_tolerance(filter_.transform().eigenvalue(value));
+      const Real ratio = accuracy_.bounded(estimate(last)) / tolerance;
+      next_look_ = space_.active() + options_.block * steps_before(ratio, most_gain(lowest)) + 1;
+    } else if (last >= 0) {
+      next_look_ += options_.block * steps_before(2 / accuracy_.relative, most_gain(-filter_range<Real>));
     }
     return true;
+  }
+  /// A step takes no greater factor from the residual of an eigenvalue of the transform, which is this or higher.
+  /// Without a filter, or where it has raised nothing yet, it may be that of the strongest one.
+  Real most_gain(Real lowest) const {
+    const bool is_raised = filter_.transform().degree() > 0 && lowest < -1;
+    return 2 * (is_raised ? std::min(-lowest, filter_range<Real>) : filter_range<Real>);
   }
 
   /// Whether the device is to go on with the next block while the host looks at what is known: not where the search is
@@ -265,7 +273,7 @@ class LanczosSearch {
   void refine(const Result<Vector>& result);
 
   // The results: solvers/lanczos/search_result.hpp.
-  void observe();
+  void observe(bool is_new);
   Step step() const;
   Result<Vector> finish(bool found);
 

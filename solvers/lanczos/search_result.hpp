@@ -10,7 +10,12 @@
 namespace blockvec::solvers {
 
 template <class Vector>
-void LanczosSearch<Vector>::observe() {
+void LanczosSearch<Vector>::observe(bool is_new) {
+  if (!is_new) {
+    Step as_before = journal_.latest();
+    as_before.applications = pencil_.applications();
+    return journal_.see(std::move(as_before));
+  }
   if (filter_.transform().degree() == 0) {
     for (std::size_t i = 0; i < space_.values().size(); ++i) {
       accuracy_.see_value(space_.values()[i]);

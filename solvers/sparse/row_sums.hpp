@@ -54,6 +54,10 @@ struct Packs {
     }
     rest.add_turned(pairs.rest);
   }
+  [[gnu::always_inline]] void add(const Packs& other) {
+    pack += other.pack;
+    rest.add(other.rest);
+  }
   [[gnu::always_inline]] void scale(Real factor) {
     pack *= factor;
     rest.scale(factor);
@@ -69,6 +73,7 @@ template <class Real>
 struct Packs<Real, 0> {
   [[gnu::always_inline]] void add(Real, const Real*) {}
   [[gnu::always_inline]] void add_turned(const Packs&) {}
+  [[gnu::always_inline]] void add(const Packs&) {}
   [[gnu::always_inline]] void scale(Real) {}
   [[gnu::always_inline]] void store(Real*) const {}
 };
@@ -77,6 +82,7 @@ struct Packs<Real, 0> {
 template <class Scalar, int width>
 struct RowSums {
   [[gnu::always_inline]] void add(Scalar value, const Scalar* row) { sums.add(value, row); }
+  [[gnu::always_inline]] void add(const RowSums& other) { sums.add(other.sums); }
   [[gnu::always_inline]] void scale(Scalar factor) { sums.scale(factor); }
   [[gnu::always_inline]] void store(Scalar* to) const { sums.store(to); }
   Packs<Scalar, width> sums;
@@ -87,6 +93,10 @@ struct RowSums<std::complex<Real>, width> {
   [[gnu::always_inline]] void add(std::complex<Real> value, const std::complex<Real>* row) {
     by_real.add(value.real(), reinterpret_cast<const Real*>(row));
     by_imag.add(value.imag(), reinterpret_cast<const Real*>(row));
+  }
+  [[gnu::always_inline]] void add(const RowSums& other) {
+    by_real.add(other.by_real);
+    by_imag.add(other.by_imag);
   }
   [[gnu::always_inline]] void scale(std::complex<Real> factor) {
     by_real.add_turned(by_imag);

@@ -36,9 +36,23 @@ template <int width, class T>
   const std::int64_t x_ld = problem.x.ld;
   const std::size_t row_end = problem.a.row_begin[row + 1];
   RowSums<T, width> sums;
-  for (std::size_t entry = problem.a.row_begin[row]; entry != row_end; ++entry) {
-    sums.add(problem.a.value[entry], x + problem.a.column[entry] * x_ld);
+  std::size_t entry = problem.a.row_begin[row];
+  const auto add_to = [&](RowSums<T, width> & to, std::size_t i) __attribute__((always_inline)) {
+    to.add(problem.a.value[i], x + problem.a.column[i] * x_ld);
+  };
+  // A sum waits for its last product. Where there are few columns, a long row is two sums.
+  constexpr std::size_t cache_line = 64, long_row = 12;
+  if (width * sizeof(T) <= cache_line && row_end - entry >= long_row) {
+    RowSums<T, width> others;
+#pragma GCC unroll 4
+    for (; entry + 1 < row_end; entry += 2) {
+      add_to(sums, entry);
+      add_to(others, entry + 1);
+    }
+    sums.add(others);
   }
+#pragma GCC unroll 4
+  for (; entry != row_end; ++entry) add_to(sums, entry);
   if (problem.shift != T(0)) sums.add(-problem.shift, x + row * x_ld);
   sums.scale(problem.alpha);
   T* const y = problem.y.data + row * problem.y.ld + first;
