@@ -24,27 +24,29 @@ struct Rule {
 };
 
 /// What LAPACK takes for the whole spectrum, in products of real numbers: a reduction to a tridiagonal matrix and the
-/// eigenvectors, and with a B its factor and four triangular solves.
+/// eigenvectors, and with a B its factor and four triangular solves. It begins with a millisecond or so, in which A is
+/// formed by products and memory is new.
 double products_of_lapack(const ProblemTraits& p) {
+  constexpr double beginning = 3.5e7;
   const double rows = static_cast<double>(p.rows), cube = rows * rows * rows;
-  return (p.has_b ? 14 : 9) * (p.is_complex ? 4 : 1) * cube;
+  return beginning + (p.has_b ? 14 : 9) * (p.is_complex ? 4 : 1) * cube;
 }
 
 /// What a search takes at least, in the same unit: it goes twice through a basis, since it looks for copies, in steps
-/// of a narrow block. A step takes some 12 operations on tall data, which cost little but their beginning, and a small
-/// problem of the size that the basis has by then. Without an inverse of B images of all columns under A and B are
-/// carried along, 3 times as many operations. Inside the spectrum a filter comes in between, whose degree is about 6
-/// times the part of the spectrum that it is to reach; with a B that is not diagonal each of its products takes 20 or
-/// more with B.
+/// of a narrow block. A step takes some 12 operations on tall data, which cost little but their beginning. A device
+/// solves the small problem of the size that the basis has by then after each step, a processor after some. Without an
+/// inverse of B images of all columns under A and B are carried along, 3 times as many operations. Inside the spectrum
+/// a filter comes in between, whose degree is about 6 times the part of the spectrum that it is to reach; with a B that
+/// is not diagonal each of its products takes 20 or more with B.
 double least_products_of_search(const ProblemTraits& p) {
-  constexpr double block = 3;
+  constexpr double block = 4, few_looks = 8;
   const bool has_costly_b = p.has_b && !p.has_inverse_b;
   const double operations_a_step = has_costly_b ? 36 : 12;
   // A few microseconds, in which LAPACK makes so many products. Launches and reductions take longer.
   const double operation = p.wants_wide_blocks ? 3e5 : 1e5;
   const double rows = static_cast<double>(p.rows), wanted = static_cast<double>(p.wanted);
   const double basis = 2 * wanted + 12 * block, steps = 2 * basis / block;
-  const double small_problems = 2 * 9 * std::pow(basis, 4) / (4 * block);
+  const double small_problems = (p.wants_wide_blocks ? steps : few_looks) * 9 * std::pow(basis, 3) / 4;
   double filter = 0;
   if (p.is_inside) {
     // Some 10 entries a row, at a tenth of LAPACK's speed, and an update.
