@@ -24,12 +24,13 @@ struct Rule {
 };
 
 /// What LAPACK takes for the whole spectrum, in products of real numbers: a reduction to a tridiagonal matrix and the
-/// eigenvectors, and with a B its factor and four triangular solves. It begins with a millisecond or so, in which A is
-/// formed by products and memory is new.
+/// eigenvectors, and with a B its factor and three triangular solves. It begins with half a millisecond, in which A is
+/// formed by products; several times that in a process that calls LAPACK for the first time. Complex numbers are four
+/// products each, of which LAPACK makes more at a time.
 double products_of_lapack(const ProblemTraits& p) {
-  constexpr double beginning = 3.5e7;
+  constexpr double beginning = 2e7;
   const double rows = static_cast<double>(p.rows), cube = rows * rows * rows;
-  return beginning + (p.has_b ? 14 : 9) * (p.is_complex ? 4 : 1) * cube;
+  return beginning + (p.has_b ? 14 : 9) * (p.is_complex ? 2.5 : 1) * cube;
 }
 
 /// What a search takes at least, in the same unit: it goes twice through a basis, since it looks for copies, in steps

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <blockvec/on_host.hpp>
 #include <blockvec/orth/dense.hpp>
+#include <limits>
 #include <string>
 
 #include "blockvec/instantiate.hpp"
@@ -74,6 +75,80 @@ SmallMatrix<Scalar, Space> square_work_matrix(const Context& context, std::int64
   return {context, typename SmallMatrix<Scalar, Space>::View(work_array<Scalar, Tag>(n * n), size, size)};
 }
 
+[[noreturn]] void refuse_b(const std::string& b_shape, std::int64_t column) {
+  throw Error("dense::generalized_eigendecomposition: B (" + b_shape +
+              ") is not positive definite to rounding: its pivot in column " + std::to_string(column) + " is gone");
+}
+
+// By rotations or LAPACK's heevd, of R^-H A R^-1. On the host.
+template <class Scalar, class Space>
+RealOf<Scalar> decompose_pencil(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>& b,
+                                const SmallMatrix<RealOf<Scalar>, Space>& values, const SmallMatrix<Scalar, Space>& x) {
+  using kernels::Triangle;
+  const std::int64_t n = a.columns();
+  const auto r = square_work_matrix<Scalar, Space, GeneralizedFactor>(a.context(), n);
+  const auto c = square_work_matrix<Scalar, Space, GeneralizedMatrix>(a.context(), n);
+  const auto found = cholesky(b, static_cast<RealOf<Scalar>>(n) * epsilon<Scalar>, r);
+  if (found.rank < n) refuse_b(shape(b), found.rank);
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < j; ++i) {
+      at(c, i, j) = at(a, i, j);
+      at(c, j, i) = conjugate(at(a, i, j));
+    }
+    at(c, j, j) = Scalar(real_part(at(a, j, j)));
+  }
+  triangular_solve(Side::right, Triangle::upper, r, false, c);
+  triangular_solve(Side::left, Triangle::upper, r, true, c);
+  decompose("generalized_eigendecomposition", "R^-H A R^-1 with R^H R = B", c, values, c);
+  triangular_solve(Side::left, Triangle::upper, r, false, c);
+  copy(c, x);
+  return found.condition_estimate * found.condition_estimate;
+}
+
+// The same by LAPACK throughout, on the first rank.
+template <class Scalar, class Space>
+RealOf<Scalar> decompose_wide_pencil(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>& b,
+                                     const SmallMatrix<RealOf<Scalar>, Space>& values,
+                                     const SmallMatrix<Scalar, Space>& x) {
+  using Real = RealOf<Scalar>;
+  constexpr std::int64_t reals = sizeof(Scalar) / sizeof(Real);
+  const std::int64_t n = a.columns();
+  const auto take_upper = [n](const SmallMatrix<Scalar, Space>& from, Scalar* to) {
+    for (std::int64_t j = 0; j < n; ++j) std::copy_n(from.data() + j * from.ld(), j + 1, to + j * n);
+  };
+  Scalar* const vectors = work_array<Scalar, GeneralizedMatrix>(n * n + n + 1);
+  Real* const numbers = reinterpret_cast<Real*>(vectors);  // the eigenvectors, the eigenvalues and the condition
+  on_first_rank(a.context(), n * n * reals + n + 1, numbers, [&](Real* found) {
+    const auto expect = [&](int info, const char* routine) {
+      if (info == 0) return;
+      throw Error(std::string("dense::generalized_eigendecomposition: LAPACK's ") + routine +
+                  " ended with info = " + std::to_string(info) + " for A and B (" + shape(b) + ")");
+    };
+    const auto order = static_cast<lapack_int>(n);
+    Scalar* const r = work_array<Scalar, GeneralizedFactor>(n * n);
+    Scalar* const c = reinterpret_cast<Scalar*>(found);
+    take_upper(b, r);
+    if (const int info = call_potrf(order, r); info > 0) refuse_b(shape(b), info - 1);
+    Real largest = 0, smallest = std::numeric_limits<Real>::infinity();
+    for (std::int64_t j = 0; j < n; ++j) {
+      const Real pivot = real_part(r[j + j * n]), length = real_part(at(b, j, j));
+      if (!(pivot * pivot > static_cast<Real>(n) * epsilon<Scalar> * length)) refuse_b(shape(b), j);
+      largest = std::max(largest, pivot * pivot / length);
+      smallest = std::min(smallest, pivot * pivot / length);
+    }
+    take_upper(a, c);
+    expect(call_hegst(order, c, r), "hegst");
+    expect(call_heevd(order, c, order, found + n * n * reals), "heevd");
+    expect(call_trtrs(order, r, c), "trtrs");
+    found[n * n * reals + n] = largest / smallest;
+  });
+  for (std::int64_t j = 0; j < n; ++j) {
+    std::copy_n(vectors + j * n, n, x.data() + j * x.ld());
+    at(values, 0, j) = numbers[n * n * reals + j];
+  }
+  return numbers[n * n * reals + n];
+}
+
 }  // namespace
 
 template <class Scalar, class Space>
@@ -94,7 +169,6 @@ template <class Scalar, class Space>
 RealOf<Scalar> generalized_eigendecomposition(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>& b,
                                               const SmallMatrix<RealOf<Scalar>, Space>& values,
                                               const SmallMatrix<Scalar, Space>& x) {
-  using Real = RealOf<Scalar>;
   constexpr const char* operation = "generalized_eigendecomposition";
   const std::int64_t n = a.columns();
   require_square(operation, "A", a);
@@ -106,30 +180,9 @@ RealOf<Scalar> generalized_eigendecomposition(const SmallMatrix<Scalar, Space>& 
                        const auto& to) { return generalized_eigendecomposition(first, second, l, to); },
                    reads(a), reads(b), writes(values), writes(x));
   } else {
-    using kernels::Triangle;
     require_finite(operation, "A", a);
     require_finite(operation, "B", b);
-    const auto r = square_work_matrix<Scalar, Space, GeneralizedFactor>(a.context(), n);
-    const auto c = square_work_matrix<Scalar, Space, GeneralizedMatrix>(a.context(), n);
-    const auto found = cholesky(b, static_cast<Real>(n) * epsilon<Scalar>, r);
-    if (found.rank < n) {
-      throw Error(std::string("dense::") + operation + ": B (" + shape(b) +
-                  ") is not positive definite to rounding: its pivot in column " + std::to_string(found.rank) +
-                  " is gone");
-    }
-    for (std::int64_t j = 0; j < n; ++j) {
-      for (std::int64_t i = 0; i < j; ++i) {
-        at(c, i, j) = at(a, i, j);
-        at(c, j, i) = conjugate(at(a, i, j));
-      }
-      at(c, j, j) = Scalar(real_part(at(a, j, j)));
-    }
-    triangular_solve(Side::right, Triangle::upper, r, false, c);
-    triangular_solve(Side::left, Triangle::upper, r, true, c);
-    decompose(operation, "R^-H A R^-1 with R^H R = B", c, values, c);
-    triangular_solve(Side::left, Triangle::upper, r, false, c);
-    copy(c, x);
-    return found.condition_estimate * found.condition_estimate;
+    return n <= widest_by_rotations ? decompose_pencil(a, b, values, x) : decompose_wide_pencil(a, b, values, x);
   }
 }
 

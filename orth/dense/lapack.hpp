@@ -83,6 +83,50 @@ int call_heevd(lapack_int n, Scalar* a, lapack_int lda, RealOf<Scalar>* values) 
               work_array<lapack_int, LapackIntegers>(integers_size), integers_size);
 }
 
+/// The one of LAPACK's four routines that takes these scalars, in whose types the scalars are given.
+template <class Scalar, class Single, class Double, class SingleComplex, class DoubleComplex>
+constexpr auto routine_for(Single s, Double d, SingleComplex c, DoubleComplex z) {
+  if constexpr (std::is_same_v<Scalar, float>) {
+    return s;
+  } else if constexpr (std::is_same_v<Scalar, double>) {
+    return d;
+  } else if constexpr (std::is_same_v<Scalar, Complex<float>>) {
+    return c;
+  } else {
+    return z;
+  }
+}
+
+/// R^H R = A for the upper triangle of A, which R replaces. Returns LAPACK's info: k where the k-th pivot is gone.
+template <class Scalar>
+int call_potrf(lapack_int n, Scalar* a) {
+  const CallingThreadAlone alone;
+  const auto run =
+      routine_for<Scalar>(LAPACKE_spotrf_work, LAPACKE_dpotrf_work, LAPACKE_cpotrf_work, LAPACKE_zpotrf_work);
+  return static_cast<int>(run(LAPACK_COL_MAJOR, 'U', n, as_standard(a), n));
+}
+
+/// A, by its upper triangle, becomes R^-H A R^-1 in the same. Returns LAPACK's info.
+template <class Scalar>
+int call_hegst(lapack_int n, Scalar* a, const Scalar* r) {
+  constexpr lapack_int a_x_is_b_x = 1;
+  const CallingThreadAlone alone;
+  const auto run =
+      routine_for<Scalar>(LAPACKE_ssygst_work, LAPACKE_dsygst_work, LAPACKE_chegst_work, LAPACKE_zhegst_work);
+  return static_cast<int>(
+      run(LAPACK_COL_MAJOR, a_x_is_b_x, 'U', n, as_standard(a), n, as_standard(const_cast<Scalar*>(r)), n));
+}
+
+/// X becomes R^-1 X. Returns LAPACK's info.
+template <class Scalar>
+int call_trtrs(lapack_int n, const Scalar* r, Scalar* x) {
+  const CallingThreadAlone alone;
+  const auto run =
+      routine_for<Scalar>(LAPACKE_strtrs_work, LAPACKE_dtrtrs_work, LAPACKE_ctrtrs_work, LAPACKE_ztrtrs_work);
+  return static_cast<int>(
+      run(LAPACK_COL_MAJOR, 'U', 'N', 'N', n, n, as_standard(const_cast<Scalar*>(r)), n, as_standard(x), n));
+}
+
 /// The divide-and-conquer singular value decomposition, thin, of A (m x n without gaps), which is lost: U is m x k, VT
 /// (the conjugate transpose of V) k x n, k the smaller extent. Returns LAPACK's info.
 template <class Scalar>

@@ -12,7 +12,7 @@ import scipy.sparse
 
 import blockvec as bv
 
-A = conftest.laplacian(14, 2)
+A = conftest.laplacian(13, 2)
 N = A.shape[0]
 EXACT = scipy.linalg.eigvalsh(A.toarray())
 DIAGONAL = scipy.sparse.diags(np.linspace(1, 2, N)).tocsr()

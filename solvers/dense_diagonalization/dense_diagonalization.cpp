@@ -47,7 +47,10 @@ class DenseDiagonalization {
     journal_.begin();
     Result<Vector> result;
     const SmallMatrix<Scalar> b = pencil_.has_b() ? formed("B") : SmallMatrix<Scalar>();
-    if (pencil_.has_b() && !journal_.is_stopped()) look_at_b(b);
+    if (pencil_.has_b() && !journal_.is_stopped()) {
+      require_hermitian(solver, "B", b);
+      pencil_.norm_b = longest_column(b);
+    }
     const SmallMatrix<Scalar> a = journal_.is_stopped() ? SmallMatrix<Scalar>() : formed("A");
     if (journal_.is_stopped()) {
       result.status = Status::stopped;
@@ -56,7 +59,7 @@ class DenseDiagonalization {
     } else {
       require_hermitian(solver, "A", a);
       pencil_.norm_a = longest_column(a);
-      spectrum_ = Spectrum<Scalar>::of(a, b);
+      spectrum_ = spectrum_of(a, b);
       if (!pencil_.has_b()) pencil_.norm_a = spectrum_.largest();
       if (pencil_.deflation().width() > 0) spectrum_.leave_out(all_rows(pencil_.b_deflation()));
       hand_back(result);
@@ -88,16 +91,18 @@ class DenseDiagonalization {
     return std::sqrt(orth::dense::max_norm(squares));
   }
 
-  /// B is what it has to be. Whether it is definite, its factor tells; where it is not, its spectrum says how far.
-  void look_at_b(const SmallMatrix<Scalar>& b) {
-    require_hermitian(solver, "B", b);
-    pencil_.norm_b = longest_column(b);
-    const std::int64_t n = b.rows();
-    const SmallMatrix<Scalar> scratch(context(), n, n);
-    if (orth::dense::cholesky(b, static_cast<Real>(n) * epsilon<Scalar>, scratch).rank == n) return;
-    const SmallMatrix<Real> values(context(), 1, n);
-    orth::dense::eigendecomposition(b, values, scratch);
-    pencil_.require_definite({values.data()[0], values.data()[(n - 1) * values.ld()]});
+  /// Of A, or of the pencil. Where B's factor shows that it is not definite, its spectrum says how far.
+  Spectrum<Scalar> spectrum_of(const SmallMatrix<Scalar>& a, const SmallMatrix<Scalar>& b) const {
+    try {
+      return Spectrum<Scalar>::of(a, b);
+    } catch (const Error&) {
+      if (!pencil_.has_b()) throw;
+      const std::int64_t last = b.rows() - 1;
+      const SmallMatrix<Real> values(context(), 1, b.rows());
+      orth::dense::eigendecomposition(b, values, b);
+      pencil_.require_definite({values.data()[0], values.data()[last * values.ld()]});
+      throw;
+    }
   }
 
   /// By how much the eigenvalue may be off with this backward error.

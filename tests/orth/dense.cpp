@@ -314,6 +314,35 @@ TYPED_TEST(Dense, GeneralizedEigendecompositionSaysWhatIsWrongWithB) {
   EXPECT_EQ(this->difference(collect(x), collect(this->empty(3, 3))), 0.0) << "nothing computed";
 }
 
+TYPED_TEST(Dense, GeneralizedEigendecompositionByLapackSaysWhatIsWrongWithB) {
+  using Scalar = typename TypeParam::Scalar;
+  using Real = RealOf<Scalar>;
+  constexpr std::int64_t n = 40, last = n - 1;
+  const auto message = [&](Real pivot, Real beside) -> std::string {
+    const auto a = this->small(this->identity(n)), b = this->small(this->identity(n)), x = this->empty(n, n);
+    testing::put(b, last, last, Scalar(pivot));
+    testing::put(b, 0, last, Scalar(beside));
+    const typename TypeParam::RealSmall values(this->context, 1, n);
+    try {
+      dense::generalized_eigendecomposition(a, b, values, x);
+    } catch (const Error& error) {
+      EXPECT_EQ(this->difference(collect(x), collect(this->empty(n, n))), 0.0) << "nothing computed";
+      return error.what();
+    }
+    return "no error";
+  };
+  const std::string refused =
+      "dense::generalized_eigendecomposition: B (40 x 40) is not positive definite to rounding: its pivot in column 39 "
+      "is gone";
+  EXPECT_EQ(message(-1, 0), refused);
+  EXPECT_EQ(message(0, 0), refused);
+  // The pivot is 1 + 16 eps - 1, which LAPACK takes.
+  EXPECT_EQ(message(1 + 16 * epsilon<Scalar>, 1), refused);
+  EXPECT_EQ(message(2, 1), "no error");
+  EXPECT_EQ(message(std::numeric_limits<Real>::quiet_NaN(), 0),
+            "dense::generalized_eigendecomposition: B (40 x 40) holds NaN or Inf in column 39");
+}
+
 /// A = U diag(s) V^H to rounding, with orthonormal factors and values that descend.
 template <class Case, class Fixture>
 void expect_svd(Fixture& fixture, const typename Fixture::Columns& a) {

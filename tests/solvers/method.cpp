@@ -43,9 +43,9 @@ TEST(Method, IsDenseForMoreRowsWhereSearchesTakeMore) {
   };
   // docs/dense.md has these.
   const std::int64_t one_matrix = most_rows({});
-  EXPECT_EQ(one_matrix, 96);
-  EXPECT_EQ(most_rows({.has_b = true}), 182);
-  EXPECT_EQ(most_rows({.is_inside = true}), 323);
+  EXPECT_EQ(one_matrix, 136);
+  EXPECT_EQ(most_rows({.has_b = true}), 192);
+  EXPECT_EQ(most_rows({.is_inside = true}), 333);
   EXPECT_EQ(most_rows({.is_inside = true, .has_b = true}), 965);
   EXPECT_LT(one_matrix, most_rows({.wanted = 60}));
   EXPECT_LT(one_matrix, most_rows({.is_inside = true}));
