@@ -56,18 +56,15 @@ class DeltaFilter {
   /// Whether the degree is as high as the window asks.
   bool is_strong() const { return is_strong_; }
 
-  /// Y = C X. Costs degree() applications of A, and the sum of its terms; scratch for two blocks.
+  /// Y = C X. Costs degree() applications of A, and the sum of its terms.
   void apply(const Vector& x, const Vector& y) const {
-    WorkspaceScope<typename Vector::Space> scope(x.context());
-    const Vector even = scratch_like(scope, x, x.width()), odd = scratch_like(scope, x, x.width());  // T_k X by their k
-    std::vector<RecurrenceStep<Scalar>> steps;
+    Polynomial<Scalar> p{Scalar(centre_), {}, {factor_of(0)}};
     for (std::size_t k = 1; k < coefficients_.size(); ++k) {
       const Real factor = k == 1 ? 1 : 2;
-      steps.push_back({Scalar(factor / half_width_), Scalar(1 - factor), factor_of(k)});
+      p.steps.push_back({Scalar(factor / half_width_), Scalar(1 - factor)});
+      p.weights.push_back(factor_of(k));
     }
-    copy(x, even);
-    axpby(factor_of(0), x, Scalar(0), y);
-    a_->recur(Scalar(centre_), steps, even, odd, &y);
+    a_->apply_polynomial(p, x, y);
   }
 
   /// C's eigenvalue for one of A.

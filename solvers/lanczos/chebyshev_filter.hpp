@@ -64,20 +64,16 @@ class SpectralTransform {
   /// Only eigenvalues of sign * A below this can be wanted ones.
   Real cut() const { return degree_ == 0 ? std::numeric_limits<Real>::infinity() : centre_ - half_width_; }
 
-  /// Y = C X. Costs `degree` applications of A, or one, and a copy.
+  /// Y = C X. Costs `degree` applications of A, or one.
   void apply(const Vector& x, const Vector& y) const {
     if (degree_ == 0) return a_.apply(Scalar(sign_), Scalar(0), x, Scalar(0), y);
     const auto shift = Scalar(sign_ * centre_);
     const Real factor = -sign_ / half_width_;
-    // T_1 = t, T_k = 2 t T_(k-1) - T_(k-2): the blocks are such that the last comes to stand in Y.
-    WorkspaceScope<typename Vector::Space> scope(x.context());
+    // T_1 = t, T_k = 2 t T_(k-1) - T_(k-2), and C = -T_d.
     std::vector<RecurrenceStep<Scalar>> steps(static_cast<std::size_t>(degree_), {Scalar(2 * factor), Scalar(-1)});
     steps.front() = {Scalar(factor), Scalar(0)};
     for (auto* const number : {&steps.back().alpha, &steps.back().beta}) *number = -*number;
-    const Vector other = scratch_like(scope, x, x.width());
-    const bool is_even = degree_ % 2 == 0;
-    copy(x, is_even ? y : other);
-    a_.recur(shift, steps, is_even ? y : other, is_even ? other : y);
+    a_.apply_polynomial({shift, std::move(steps), {}}, x, y);
   }
 
   /// The eigenvalue of sign * A that belongs to a wanted eigenvalue of C. A value of the unwanted interval gives the

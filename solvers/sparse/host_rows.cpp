@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <blockvec/instantiate.hpp>
 #include <blockvec/kernels/parallel.hpp>
-#include <optional>
 #include <type_traits>
 
 namespace blockvec::solvers {
@@ -57,17 +56,22 @@ constexpr std::int64_t least_steps = 3;
 template <class Scalar>
 class StripByRows {
  public:
-  StripByRows(WorkspaceScope<>& scope, const BlockVector<Scalar, ColumnMajor>& columns, bool is_read)
-      : columns_(columns) {
-    const std::int64_t width = columns.width();
+  using Columns = BlockVector<Scalar, ColumnMajor>;
+
+  /// For as many columns as `model` has.
+  StripByRows(WorkspaceScope<>& scope, const Columns& model) {
+    const std::int64_t width = model.width();
     const std::int64_t ld = width < 3 ? width : (width + together - 1) / together * together;
-    auto* const data = scope.take<Scalar>(static_cast<std::size_t>(columns.local_rows() * ld));
-    rows_ = BlockVector<Scalar, RowMajor>::wrap(columns.context(), columns.rows(), data, ld, ld);
-    if (is_read) copy([](Scalar& row, const Scalar& column) { row = column; });
+    auto* const data = scope.take<Scalar>(static_cast<std::size_t>(model.local_rows() * ld));
+    rows_ = BlockVector<Scalar, RowMajor>::wrap(model.context(), model.rows(), data, ld, ld);
   }
   const BlockVector<Scalar, RowMajor>& rows() const { return rows_; }
-  void copy_back() const {
-    copy([](const Scalar& row, Scalar& column) { column = row; });
+  /// The columns, times a factor.
+  void read(const Columns& columns, Scalar factor = Scalar(1)) const {
+    copy(columns, [factor](Scalar& row, const Scalar& column) { row = factor * column; });
+  }
+  void write(const Columns& columns) const {
+    copy(columns, [](const Scalar& row, Scalar& column) { column = row; });
   }
 
  private:
@@ -75,14 +79,14 @@ class StripByRows {
 
   /// move(entry of the rows, entry of the columns) for all of them, with the context's threads.
   template <class Move>
-  void copy(const Move& move) const {
+  void copy(const Columns& columns, const Move& move) const {
     constexpr std::int64_t piece = 512;
-    const std::int64_t count = columns_.local_rows(), ld = rows_.ld(), last = columns_.width() - 1;
-    kernels::parallel_for(columns_.context().threads(), (count + piece - 1) / piece, [&](std::int64_t item, int) {
+    const std::int64_t count = columns.local_rows(), ld = rows_.ld(), last = columns.width() - 1;
+    kernels::parallel_for(columns.context().threads(), (count + piece - 1) / piece, [&](std::int64_t item, int) {
       const std::int64_t begin = item * piece, end = std::min(count, begin + piece);
       for (std::int64_t first = 0; first < ld; first += together) {
         Scalar* const rows = rows_.data() + first;
-        const auto column = [&](std::int64_t j) { return columns_.data() + std::min(first + j, last) * columns_.ld(); };
+        const auto column = [&](std::int64_t j) { return columns.data() + std::min(first + j, last) * columns.ld(); };
         if (first + together <= ld) {
           Scalar *const a = column(0), *const b = column(1), *const c = column(2), *const d = column(3);
           for (std::int64_t i = begin; i < end; ++i) {
@@ -98,9 +102,16 @@ class StripByRows {
     });
   }
 
-  BlockVector<Scalar, ColumnMajor> columns_;
   BlockVector<Scalar, RowMajor> rows_;
 };
+
+/// action(begin, end) for the strips of so many columns.
+template <class Action>
+void for_each_strip(std::int64_t width, const Action& action) {
+  for (std::int64_t begin = 0; begin < width; begin += strip_width) {
+    action(begin, std::min(width, begin + strip_width));
+  }
+}
 
 }  // namespace
 
@@ -139,44 +150,79 @@ void HostRows<Scalar>::multiply(Scalar alpha, Scalar shift, const BlockVector<Sc
 }
 
 template <class Scalar>
-template <class Layout>
-void HostRows<Scalar>::recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps,
-                             const BlockVector<Scalar, Layout>& newest, const BlockVector<Scalar, Layout>& before,
-                             const BlockVector<Scalar, Layout>* sum) {
-  if constexpr (std::is_same_v<Layout, RowMajor>) {
-    BlockVector<Scalar, RowMajor> last = newest, place = before;
-    RunningSum<Kernel> running;
-    if (sum != nullptr) running.to = sum->matrix();
-    for (const RecurrenceStep<Scalar>& step : steps) {
-      running.weight = Kernel(step.weight);
-      multiply(step.alpha, shift, last, step.beta, place, running);
-      std::swap(last, place);
-    }
-  } else if (std::ssize(steps) < least_steps) {
-    recur_by_products(*this, shift, steps, newest, before, sum);
-  } else {
-    for (std::int64_t begin = 0; begin < newest.width(); begin += strip_width) {
-      const std::int64_t end = std::min(newest.width(), begin + strip_width);
-      WorkspaceScope<> scope(newest.context());
-      const StripByRows<Scalar> last(scope, newest.columns(begin, end), true);
-      const StripByRows<Scalar> place(scope, before.columns(begin, end), steps.front().beta != Scalar(0));
-      std::optional<StripByRows<Scalar>> added;
-      if (sum != nullptr) added.emplace(scope, sum->columns(begin, end), true);
-      recur(shift, steps, last.rows(), place.rows(), added ? &added->rows() : nullptr);
-      last.copy_back();
-      place.copy_back();
-      if (added) added->copy_back();
-    }
+void HostRows<Scalar>::recur_on_rows(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps, const Rows& newest,
+                                     const Rows& before, const Scalar* weights, const Rows* sum) {
+  Rows last = newest, place = before;
+  RunningSum<Kernel> running;
+  if (sum != nullptr) running.to = sum->matrix();
+  for (const RecurrenceStep<Scalar>& step : steps) {
+    if (sum != nullptr) running.weight = Kernel(*weights++);
+    multiply(step.alpha, shift, last, step.beta, place, running);
+    std::swap(last, place);
   }
 }
 
-#define BLOCKVEC_HOST_ROWS_OF(Scalar, Layout)                                                                   \
-  template void HostRows<Scalar>::multiply(Scalar, Scalar, const BlockVector<Scalar, Layout>&, Scalar,          \
-                                           const BlockVector<Scalar, Layout>&,                                  \
-                                           const RunningSum<typename ScalarTraits<Scalar>::Kernel>&);           \
-  template void HostRows<Scalar>::recur(Scalar, std::span<const RecurrenceStep<Scalar>>,                        \
-                                        const BlockVector<Scalar, Layout>&, const BlockVector<Scalar, Layout>&, \
-                                        const BlockVector<Scalar, Layout>*);
+template <class Scalar>
+template <class Layout>
+void HostRows<Scalar>::recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps,
+                             const BlockVector<Scalar, Layout>& newest, const BlockVector<Scalar, Layout>& before) {
+  if constexpr (std::is_same_v<Layout, RowMajor>) {
+    recur_on_rows(shift, steps, newest, before);
+  } else if (std::ssize(steps) < least_steps) {
+    recur_by_products(*this, shift, steps, newest, before);
+  } else {
+    for_each_strip(newest.width(), [&](std::int64_t begin, std::int64_t end) {
+      WorkspaceScope<> scope(newest.context());
+      const auto of_newest = newest.columns(begin, end), of_before = before.columns(begin, end);
+      const StripByRows<Scalar> last(scope, of_newest), place(scope, of_before);
+      last.read(of_newest);
+      if (steps.front().beta != Scalar(0)) place.read(of_before);
+      recur_on_rows(shift, steps, last.rows(), place.rows());
+      last.write(of_newest);
+      place.write(of_before);
+    });
+  }
+}
+
+template <class Scalar>
+template <class Layout>
+void HostRows<Scalar>::apply_polynomial(const Polynomial<Scalar>& p, const BlockVector<Scalar, Layout>& x,
+                                        const BlockVector<Scalar, Layout>& y) {
+  const std::span<const RecurrenceStep<Scalar>> steps = p.steps;
+  const bool is_sum = !p.weights.empty();
+  if constexpr (std::is_same_v<Layout, RowMajor>) {
+    apply_polynomial_on_scratch(p, x, y, [&](const Rows& newest, const Rows& before, const Rows* sum) {
+      recur_on_rows(p.shift, steps, newest, before, is_sum ? p.weights.data() + 1 : nullptr, sum);
+    });
+  } else if (std::ssize(steps) < least_steps) {
+    apply_polynomial_by_products(*this, p, x, y);
+  } else {
+    for_each_strip(x.width(), [&](std::int64_t begin, std::int64_t end) {
+      WorkspaceScope<> scope(x.context());
+      const auto of_x = x.columns(begin, end), of_y = y.columns(begin, end);
+      const StripByRows<Scalar> last(scope, of_x), place(scope, of_x);
+      last.read(of_x);
+      if (!is_sum) {
+        recur_on_rows(p.shift, steps, last.rows(), place.rows());
+        (steps.size() % 2 == 0 ? last : place).write(of_y);
+      } else {
+        const StripByRows<Scalar> sum(scope, of_x);
+        sum.read(of_x, p.weights.front());
+        recur_on_rows(p.shift, steps, last.rows(), place.rows(), p.weights.data() + 1, &sum.rows());
+        sum.write(of_y);
+      }
+    });
+  }
+}
+
+#define BLOCKVEC_HOST_ROWS_OF(Scalar, Layout)                                                                     \
+  template void HostRows<Scalar>::multiply(Scalar, Scalar, const BlockVector<Scalar, Layout>&, Scalar,            \
+                                           const BlockVector<Scalar, Layout>&,                                    \
+                                           const RunningSum<typename ScalarTraits<Scalar>::Kernel>&);             \
+  template void HostRows<Scalar>::recur(Scalar, std::span<const RecurrenceStep<Scalar>>,                          \
+                                        const BlockVector<Scalar, Layout>&, const BlockVector<Scalar, Layout>&);  \
+  template void HostRows<Scalar>::apply_polynomial(const Polynomial<Scalar>&, const BlockVector<Scalar, Layout>&, \
+                                                   const BlockVector<Scalar, Layout>&);
 #define BLOCKVEC_HOST_ROWS(Scalar)        \
   template class HostRows<Scalar>;        \
   BLOCKVEC_HOST_ROWS_OF(Scalar, RowMajor) \

@@ -29,13 +29,23 @@ class HostRows {
   }
 
   /// As recur_by_products(). Blocks go through it by rows: column-major ones are copied, a strip of columns at a time.
-  /// Scratch for two or three strips. Collective.
+  /// Scratch for two strips. Collective.
   template <class Layout>
   void recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps, const BlockVector<Scalar, Layout>& newest,
-             const BlockVector<Scalar, Layout>& before, const BlockVector<Scalar, Layout>* sum);
+             const BlockVector<Scalar, Layout>& before);
+
+  /// As apply_polynomial_by_products(), likewise by rows. Scratch for two or three strips. Collective.
+  template <class Layout>
+  void apply_polynomial(const Polynomial<Scalar>& p, const BlockVector<Scalar, Layout>& x,
+                        const BlockVector<Scalar, Layout>& y);
 
  private:
   using Kernel = typename ScalarTraits<Scalar>::Kernel;
+  using Rows = BlockVector<Scalar, RowMajor>;
+
+  /// The steps, and S += weights[k] V_k after each where there is a sum.
+  void recur_on_rows(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps, const Rows& newest,
+                     const Rows& before, const Scalar* weights = nullptr, const Rows* sum = nullptr);
 
   /// Y = alpha (A - shift) X + beta Y, and then S += weight Y. Collective.
   template <class Layout>

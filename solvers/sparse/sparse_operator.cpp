@@ -49,6 +49,12 @@ struct SparseOperator<Scalar, Space>::Parts {
            static_cast<double>(rows.local_rows()) *
                (sizeof(std::size_t) + static_cast<double>(width * blocks) * sizeof(Scalar));
   }
+  /// Counts the products of so many steps, each of which reads and writes so many blocks, while the timer lives.
+  OperationTimer<Space> count_steps(std::size_t steps, std::int64_t width, int blocks) {
+    const auto products = static_cast<double>(steps);
+    applications += width * static_cast<std::int64_t>(steps);
+    return {context, Operation::user_operator, products * bytes(width, blocks), products * flops(width)};
+  }
   double flops(std::int64_t width) const {
     return (ScalarTraits<Scalar>::is_complex ? 8 : 2) * static_cast<double>(local_entries) * static_cast<double>(width);
   }
@@ -128,21 +134,30 @@ template <class Scalar, class Space>
 template <class Layout>
 void SparseOperator<Scalar, Space>::recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps,
                                           const BlockVector<Scalar, Layout, Space>& newest,
-                                          const BlockVector<Scalar, Layout, Space>& before,
-                                          const BlockVector<Scalar, Layout, Space>* sum) {
+                                          const BlockVector<Scalar, Layout, Space>& before) {
   if constexpr (is_host_space<Space>) {
     Parts& parts = *parts_;
     parts.require_shapes("recur", newest, before);
-    if (sum != nullptr) parts.require_shapes("recur", newest, *sum);
-    const std::int64_t width = newest.width();
-    const auto products = static_cast<double>(steps.size());
-    const int blocks = sum == nullptr ? 3 : 5;
-    const OperationTimer<Space> timer(parts.context, Operation::user_operator, products * parts.bytes(width, blocks),
-                                      products * parts.flops(width));
-    parts.applications += width * std::ssize(steps);
-    if (!steps.empty()) parts.rank_rows.recur(shift, steps, newest, before, sum);
+    const auto timer = parts.count_steps(steps.size(), newest.width(), 3);
+    if (!steps.empty()) parts.rank_rows.recur(shift, steps, newest, before);
   } else {
-    recur_by_products(*this, shift, steps, newest, before, sum);
+    recur_by_products(*this, shift, steps, newest, before);
+  }
+}
+
+template <class Scalar, class Space>
+template <class Layout>
+void SparseOperator<Scalar, Space>::apply_polynomial(const Polynomial<Scalar>& p,
+                                                     const BlockVector<Scalar, Layout, Space>& x,
+                                                     const BlockVector<Scalar, Layout, Space>& y) {
+  p.require_shape();
+  if constexpr (is_host_space<Space>) {
+    Parts& parts = *parts_;
+    parts.require_shapes("apply_polynomial", x, y);
+    const auto timer = parts.count_steps(p.steps.size(), x.width(), p.weights.empty() ? 3 : 5);
+    parts.rank_rows.apply_polynomial(p, x, y);
+  } else {
+    apply_polynomial_by_products(*this, p, x, y);
   }
 }
 
@@ -151,9 +166,12 @@ BLOCKVEC_FOR_SMALL_MATRICES(BLOCKVEC_SPARSE_OPERATOR)
 #define BLOCKVEC_SPARSE_APPLY(Scalar, Layout, Space)                                                            \
   template void SparseOperator<Scalar, Space>::apply(Scalar, Scalar, const BlockVector<Scalar, Layout, Space>&, \
                                                      Scalar, const BlockVector<Scalar, Layout, Space>&);        \
-  template void SparseOperator<Scalar, Space>::recur(                                                           \
-      Scalar, std::span<const RecurrenceStep<Scalar>>, const BlockVector<Scalar, Layout, Space>&,               \
-      const BlockVector<Scalar, Layout, Space>&, const BlockVector<Scalar, Layout, Space>*);
+  template void SparseOperator<Scalar, Space>::recur(Scalar, std::span<const RecurrenceStep<Scalar>>,           \
+                                                     const BlockVector<Scalar, Layout, Space>&,                 \
+                                                     const BlockVector<Scalar, Layout, Space>&);                \
+  template void SparseOperator<Scalar, Space>::apply_polynomial(const Polynomial<Scalar>&,                      \
+                                                                const BlockVector<Scalar, Layout, Space>&,      \
+                                                                const BlockVector<Scalar, Layout, Space>&);
 BLOCKVEC_FOR_BLOCK_VECTORS(BLOCKVEC_SPARSE_APPLY)
 
 }  // namespace blockvec::solvers

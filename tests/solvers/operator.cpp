@@ -101,28 +101,62 @@ void expect_recurrence(const RowSource<Scalar>& source, int threads, Summation s
     const AnyOperator<Vector> own = op, by_products = ProductsOf<Scalar, Layout>{op};
     for (const std::int64_t width : {0, 1, 2, 3, 4, 17, 35}) {
       for (const std::size_t count : {1, 2, 5, 6}) {
+        SCOPED_TRACE(std::to_string(width) + " columns, " + std::to_string(count) + " steps");
+        std::vector<RecurrenceStep<Scalar>> steps(count, {number(0.1), number(-0.75)});
+        if (count != 5) steps.front().beta = Scalar(0);
+        Vector blocks[2][2];
+        for (auto& [newest, before] : blocks) {
+          newest = Vector(context, rows, width), before = Vector(context, rows, width);
+          fill_random(newest, 1);
+          count == 5 ? fill_random(before, 2) : fill(before, number(std::numeric_limits<double>::quiet_NaN()));
+        }
+        const std::int64_t applications = op.applications();
+        own.recur(number(0.25), steps, blocks[0][0], blocks[0][1]);
+        EXPECT_EQ(op.applications(), applications + width * std::ssize(steps));
+        by_products.recur(number(0.25), steps, blocks[1][0], blocks[1][1]);
+        for (int i = 0; i < 2; ++i) expect_equal_blocks(blocks[0][i], blocks[1][i], count);
+      }
+    }
+  }
+}
+
+template <class Scalar, class Layout>
+void expect_polynomial(const RowSource<Scalar>& source, int threads, Summation summation) {
+  using Vector = BlockVector<Scalar, Layout>;
+  const auto number = [](double value) { return Scalar(static_cast<RealOf<Scalar>>(value)); };
+  const auto context = Context::world(threads, summation);
+  for (const RowDistribution& rows : distributions(source.size(), context.communicator())) {
+    SparseOperator<Scalar> op(context, rows, source);
+    const AnyOperator<Vector> own = op, by_products = ProductsOf<Scalar, Layout>{op};
+    for (const std::int64_t width : {0, 1, 2, 3, 4, 17, 35}) {
+      for (const std::size_t degree : {0, 1, 2, 5, 6}) {
         for (const bool is_summed : {false, true}) {
-          std::vector<RecurrenceStep<Scalar>> steps(count, {number(0.1), number(-0.75), number(0.5)});
-          if (count != 5) steps.front().beta = Scalar(0);
-          steps.back().weight = number(-2);
-          Vector blocks[2][3];
-          for (auto& [newest, before, sum] : blocks) {
-            newest = Vector(context, rows, width), before = Vector(context, rows, width);
-            sum = Vector(context, rows, width);
-            fill_random(newest, 1);
-            count == 5 ? fill_random(before, 2) : fill(before, number(std::numeric_limits<double>::quiet_NaN()));
-            fill_random(sum, 3);
-          }
+          SCOPED_TRACE(std::to_string(width) + " columns, degree " + std::to_string(degree));
+          Polynomial<Scalar> p{
+              number(0.25), std::vector(degree, RecurrenceStep<Scalar>{number(0.1), number(-0.75)}), {}};
+          if (degree > 0) p.steps.front().beta = Scalar(0);
+          for (std::size_t k = 0; is_summed && k <= degree; ++k) p.weights.push_back(number(k % 3 == 0 ? -2 : 0.5));
+          const Vector x(context, rows, width), y(context, rows, width), expected(context, rows, width);
+          const Vector before(context, rows, width);
+          fill_random(x, 1);
+          fill_random(before, 1);
+          for (const Vector& unread : {y, expected}) fill(unread, number(std::numeric_limits<double>::quiet_NaN()));
           const std::int64_t applications = op.applications();
-          own.recur(number(0.25), steps, blocks[0][0], blocks[0][1], is_summed ? &blocks[0][2] : nullptr);
-          EXPECT_EQ(op.applications(), applications + width * std::ssize(steps));
-          by_products.recur(number(0.25), steps, blocks[1][0], blocks[1][1], is_summed ? &blocks[1][2] : nullptr);
-          SCOPED_TRACE(std::to_string(width) + " columns, " + std::to_string(count) + " steps");
-          for (int i = 0; i < 3; ++i) expect_equal_blocks(blocks[0][i], blocks[1][i], count);
+          own.apply_polynomial(p, x, y);
+          EXPECT_EQ(op.applications(), applications + width * static_cast<std::int64_t>(degree));
+          by_products.apply_polynomial(p, x, expected);
+          expect_equal_blocks(y, expected, degree + 1);
+          expect_equal_blocks(x, before, 0);
         }
       }
     }
   }
+}
+
+template <class Scalar, class Layout>
+void expect_recurrences(const RowSource<Scalar>& source, int threads, Summation summation) {
+  expect_recurrence<Scalar, Layout>(source, threads, summation);
+  expect_polynomial<Scalar, Layout>(source, threads, summation);
 }
 
 TEST(SparseOperator, RecursAsByProducts) {
@@ -130,13 +164,13 @@ TEST(SparseOperator, RecursAsByProducts) {
   const Graphene<Complex<double>> complex_model({6, 3}, 1, 6);
   for (const int threads : {1, 3}) {
     for (const Summation summation : {Summation::fast, Summation::reproducible}) {
-      expect_recurrence<double, ColumnMajor>(model, threads, summation);
-      expect_recurrence<double, RowMajor>(model, threads, summation);
-      expect_recurrence<Complex<double>, ColumnMajor>(complex_model, threads, summation);
+      expect_recurrences<double, ColumnMajor>(model, threads, summation);
+      expect_recurrences<double, RowMajor>(model, threads, summation);
+      expect_recurrences<Complex<double>, ColumnMajor>(complex_model, threads, summation);
     }
-    expect_recurrence<float, ColumnMajor>(converted<float>(model), threads, Summation::fast);
-    expect_recurrence<Complex<float>, ColumnMajor>(converted<Complex<float>>(model), threads, Summation::fast);
-    expect_recurrence<Complex<float>, RowMajor>(converted<Complex<float>>(model), threads, Summation::fast);
+    expect_recurrences<float, ColumnMajor>(converted<float>(model), threads, Summation::fast);
+    expect_recurrences<Complex<float>, ColumnMajor>(converted<Complex<float>>(model), threads, Summation::fast);
+    expect_recurrences<Complex<float>, RowMajor>(converted<Complex<float>>(model), threads, Summation::fast);
   }
 }
 
@@ -148,7 +182,10 @@ TEST(SparseOperator, RefusesRecurrencesOfOtherShapes) {
   const BlockVector<double> three(context, rows, 3), four(context, rows, 4);
   const RecurrenceStep<double> steps[] = {{1, 0}};
   EXPECT_THROW(op.recur(0, steps, three, four), ShapeError);
-  EXPECT_THROW(op.recur(0, steps, three, three, &four), ShapeError);
+  EXPECT_THROW(op.apply_polynomial({0, {{1, 0}}, {}}, three, four), ShapeError);
+  EXPECT_THROW(op.apply_polynomial({0, {{1, 0}}, {1}}, three, three), ShapeError);
+  const AnyOperator<BlockVector<double>> by_products = ProductsOf<double, ColumnMajor>{op};
+  EXPECT_THROW(by_products.apply_polynomial({0, {{1, 0}}, {1}}, three, three), ShapeError);
 }
 
 /// Rows of a model in arrays of somebody else's, each backwards and with its first entry in two halves.

@@ -18,9 +18,9 @@ namespace blockvec::solvers {
 /// apply: Y = alpha (A - shift) X + beta Y on this rank's rows, for blocks of any width; beta = 0 never reads Y, X and
 /// Y do not overlap. Collective. On a device it is queued on the context's instance and need not wait. An error on one
 /// rank ends the solver on all of them.
-/// An operator may have a function recur(shift, steps, newest, before, sum), which does what recur_by_products() does,
-/// sum being a block vector's address or null. Filters call it where there is one: it can keep its own form of the
-/// blocks from product to product.
+/// An operator may have functions recur(shift, steps, newest, before) and apply_polynomial(p, X, Y), which do what
+/// recur_by_products() and apply_polynomial_by_products() do. Filters call them where they are: they can keep their own
+/// form of the blocks from product to product.
 template <class A, class Vector>
 concept Operator = requires(A& a, const Vector& x, const Vector& y, typename Vector::Scalar s) {
   { a.context() } -> std::convertible_to<const Context&>;
@@ -50,9 +50,15 @@ class AnyOperator {
     held_->apply(alpha, shift, x, beta, y);
   }
   /// The operator's own recur(), or recur_by_products().
-  void recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps, const Vector& newest, const Vector& before,
-             const Vector* sum = nullptr) const {
-    held_->recur(shift, steps, newest, before, sum);
+  void recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps, const Vector& newest,
+             const Vector& before) const {
+    held_->recur(shift, steps, newest, before);
+  }
+  /// Y = p(A) X by the operator's own apply_polynomial(), or apply_polynomial_by_products(). Throws ShapeError for
+  /// weights of another number of steps.
+  void apply_polynomial(const Polynomial<Scalar>& p, const Vector& x, const Vector& y) const {
+    p.require_shape();
+    held_->apply_polynomial(p, x, y);
   }
 
  private:
@@ -62,7 +68,8 @@ class AnyOperator {
     virtual const RowDistribution& rows() = 0;
     virtual void apply(Scalar alpha, Scalar shift, const Vector& x, Scalar beta, const Vector& y) = 0;
     virtual void recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps, const Vector& newest,
-                       const Vector& before, const Vector* sum) = 0;
+                       const Vector& before) = 0;
+    virtual void apply_polynomial(const Polynomial<Scalar>& p, const Vector& x, const Vector& y) = 0;
   };
   template <class A>  // a reference type, or the type of what is kept
   struct Held final : Interface {
@@ -72,12 +79,19 @@ class AnyOperator {
     void apply(Scalar alpha, Scalar shift, const Vector& x, Scalar beta, const Vector& y) override {
       a.apply(alpha, shift, x, beta, y);
     }
-    void recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps, const Vector& newest, const Vector& before,
-               const Vector* sum) override {
-      if constexpr (requires { a.recur(shift, steps, newest, before, sum); }) {
-        a.recur(shift, steps, newest, before, sum);
+    void recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps, const Vector& newest,
+               const Vector& before) override {
+      if constexpr (requires { a.recur(shift, steps, newest, before); }) {
+        a.recur(shift, steps, newest, before);
       } else {
-        recur_by_products(a, shift, steps, newest, before, sum);
+        recur_by_products(a, shift, steps, newest, before);
+      }
+    }
+    void apply_polynomial(const Polynomial<Scalar>& p, const Vector& x, const Vector& y) override {
+      if constexpr (requires { a.apply_polynomial(p, x, y); }) {
+        a.apply_polynomial(p, x, y);
+      } else {
+        apply_polynomial_by_products(a, p, x, y);
       }
     }
     A a;

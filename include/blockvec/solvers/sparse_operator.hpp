@@ -57,11 +57,16 @@ class SparseOperator {
 
   /// As recur_by_products(), recorded once. On the host the blocks go through all steps by rows, where a product is up
   /// to 3 times faster than on columns: column-major blocks are read and written once more, in strips of 16 columns,
-  /// and every strip has messages of its own. The sum costs no pass there.
+  /// and every strip has messages of its own. Throws ShapeError naming the blocks.
   template <class Layout>
   void recur(Scalar shift, std::span<const RecurrenceStep<Scalar>> steps,
-             const BlockVector<Scalar, Layout, Space>& newest, const BlockVector<Scalar, Layout, Space>& before,
-             const BlockVector<Scalar, Layout, Space>* sum = nullptr);
+             const BlockVector<Scalar, Layout, Space>& newest, const BlockVector<Scalar, Layout, Space>& before);
+
+  /// Y = p(A) X as apply_polynomial_by_products(), recorded once, by rows on the host as recur(): X is read and Y
+  /// written once, and a sum costs no pass. Throws ShapeError naming X and Y, or the weights.
+  template <class Layout>
+  void apply_polynomial(const Polynomial<Scalar>& p, const BlockVector<Scalar, Layout, Space>& x,
+                        const BlockVector<Scalar, Layout, Space>& y);
 
   /// Y = A X.
   template <class Layout>
