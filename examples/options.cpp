@@ -259,7 +259,9 @@ void add_solver_options(CLI::App& app, ProgramOptions& options) {
          "--tol", lanczos.tolerance,
          "converged: ||A x - theta x|| <= tol * (estimate of ||A||); with --mass the backward error is at most tol")
       ->group(group);
-  app.add_option("--block", lanczos.block, "columns of a Krylov block (default: 4); of jacobi-davidson (2)")
+  app.add_option("--block", lanczos.block,
+                 "columns of a Krylov block (default: 4); of jacobi-davidson (2; near --target, and with --mass for 4 "
+                 "pairs or more, 4)")
       ->group(group)
       ->default_str("");
   app.add_option("--basis", lanczos.basis,

@@ -16,7 +16,8 @@ template <class Vector>
 Result<Vector> jacobi_davidson(const Problem<Vector>& problem, const JacobiDavidsonOptions& options,
                                const Observer& observer) {
   require_operands("jacobi_davidson", problem);
-  const JacobiDavidsonOptions filled = checked(options, problem.a.rows().global_rows(), problem.deflation.width());
+  const JacobiDavidsonOptions filled =
+      checked(options, problem.a.rows().global_rows(), problem.deflation.width(), problem.b.has_value());
   const auto solve = [&](const Problem<Vector>& own, const Observer& seen, double unit) {
     JacobiDavidsonOptions in_units = filled;
     if (filled.target) in_units.target = *filled.target / unit;

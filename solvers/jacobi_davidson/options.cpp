@@ -7,11 +7,13 @@
 
 namespace blockvec::solvers {
 
-JacobiDavidsonOptions checked(JacobiDavidsonOptions options, std::int64_t rows, std::int64_t deflated) {
+JacobiDavidsonOptions checked(JacobiDavidsonOptions options, std::int64_t rows, std::int64_t deflated, bool has_b) {
   const std::int64_t left = rows - deflated;
   const OptionChecks check("jacobi_davidson");
   check.rows(rows);
   check.wanted(options.wanted, rows, deflated);
+  // Where corrections take many steps, products with wider blocks are worth the steps that come in addition.
+  if (options.block == 0) options.block = options.target || (has_b && options.wanted >= 4) ? 4 : 2;
   check.block(options.block);
   check.tolerance(options.tolerance);
   check.iterations(options.max_iterations);

@@ -57,7 +57,7 @@ TEST_F(JacobiDavidsonOnHost, RefusesOptionsThatDoNotFit) {
   const auto refusal = [&](const JacobiDavidsonOptions& options) {
     return message_of([&] { (void)jacobi_davidson<Host>({a_}, options); });
   };
-  EXPECT_EQ(refusal(with(4, 0)), "jacobi_davidson: a block has at least 1 column, not 0");
+  EXPECT_EQ(refusal(with(4, -1)), "jacobi_davidson: a block has at least 1 column, not -1");
   EXPECT_EQ(refusal({.wanted = 4, .basis = 9}),
             "jacobi_davidson: a basis of 9 columns is too small to keep 8 with blocks of 2: at least 12");
   EXPECT_EQ(refusal({.inner_steps = 0}), "jacobi_davidson: there is at least 1 inner step, not 0");

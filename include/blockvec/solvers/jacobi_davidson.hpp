@@ -14,7 +14,8 @@ namespace blockvec::solvers {
 /// What jacobi_davidson() is to do.
 struct JacobiDavidsonOptions {
   std::int64_t wanted = 8;  ///< eigenpairs asked for
-  std::int64_t block = 2;   ///< corrections that are solved for side by side
+  /// Corrections that are solved for side by side; 0: 4 near a target, and for 4 pairs or more with a B, else 2.
+  std::int64_t block = 0;
   /// Columns that a restart keeps, found pairs aside; 0: as many as are still wanted, and `block` + 2 more. Near a
   /// target 3/5 of the basis.
   std::int64_t kept = 0;
@@ -33,9 +34,10 @@ struct JacobiDavidsonOptions {
   CheckpointOptions checkpoint = {};   ///< how a long run is saved
 };
 
-/// The options with defaults filled in, for a matrix with so many rows of which `deflated` dimensions are left out.
-/// Throws InputError for those that do not fit.
-JacobiDavidsonOptions checked(JacobiDavidsonOptions options, std::int64_t rows, std::int64_t deflated = 0);
+/// The options with defaults filled in, for a matrix or, with a B, a pair with so many rows, of which `deflated`
+/// dimensions are left out. Throws InputError for those that do not fit.
+JacobiDavidsonOptions checked(JacobiDavidsonOptions options, std::int64_t rows, std::int64_t deflated = 0,
+                              bool has_b = false);
 
 /// The eigenpairs at the end of the spectrum that the options name, or the nearest to a target, nearest first, of A x =
 /// theta x or A x = theta B x:
