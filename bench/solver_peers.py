@@ -89,7 +89,7 @@ ON_PAIRS = {
     "SciPy lobpcg": [{"guard": 0}, {"guard": 4}],
 }
 REFINED = {"ncv": 100, "projection_projection": "primme_proj_refined"}
-INTERIOR = [{"method": "interior"}, {"method": "interior", "block": 1}, {"method": "interior", "block": 4}]
+INTERIOR = [{"method": "interior"}, {"method": "interior", "block": 1}]
 INSIDE = {
     "SLEPc": [{"method": "krylovschur", "filter": degree, "ncv": 40} for degree in (100, 200, 400)],
     "PRIMME": [{"method": "GD_Olsen_plusK", "block": 1} | REFINED, {"method": "JDQMR_ETol", "block": 1} | REFINED],
@@ -115,7 +115,7 @@ def settings_of(problem, is_pair, rows):
         davidson = {"method": "jacobi-davidson"}
         ours = INTERIOR[:1] if is_pair else INTERIOR
         if not problem.interval:
-            ours = [davidson] + [davidson | {"preconditioner": "block-jacobi"}] * is_pair + ours
+            ours = [davidson, davidson | {"block": 2}] + [davidson | {"preconditioner": "block-jacobi"}] * is_pair + ours
     return settings | {"BlockVec": ours + [{"method": "dense"}] * (rows <= MOST_DENSE_ROWS)}
 
 
