@@ -91,72 +91,66 @@ void expect_equal_blocks(const BlockVector<Scalar, Layout>& found, const BlockVe
   }
 }
 
+/// The operator's own recurrences and those by its products, for blocks of several widths.
 template <class Scalar, class Layout>
-void expect_recurrence(const RowSource<Scalar>& source, int threads, Summation summation) {
+struct RecurrenceCase {
   using Vector = BlockVector<Scalar, Layout>;
-  const auto number = [](double value) { return Scalar(static_cast<RealOf<Scalar>>(value)); };
-  const auto context = Context::world(threads, summation);
-  for (const RowDistribution& rows : distributions(source.size(), context.communicator())) {
-    SparseOperator<Scalar> op(context, rows, source);
-    const AnyOperator<Vector> own = op, by_products = ProductsOf<Scalar, Layout>{op};
-    for (const std::int64_t width : {0, 1, 2, 3, 4, 17, 35}) {
-      for (const std::size_t count : {1, 2, 5, 6}) {
-        SCOPED_TRACE(std::to_string(width) + " columns, " + std::to_string(count) + " steps");
-        std::vector<RecurrenceStep<Scalar>> steps(count, {number(0.1), number(-0.75)});
-        if (count != 5) steps.front().beta = Scalar(0);
-        Vector blocks[2][2];
-        for (auto& [newest, before] : blocks) {
-          newest = Vector(context, rows, width), before = Vector(context, rows, width);
-          fill_random(newest, 1);
-          count == 5 ? fill_random(before, 2) : fill(before, number(std::numeric_limits<double>::quiet_NaN()));
-        }
-        const std::int64_t applications = op.applications();
-        own.recur(number(0.25), steps, blocks[0][0], blocks[0][1]);
-        EXPECT_EQ(op.applications(), applications + width * std::ssize(steps));
-        by_products.recur(number(0.25), steps, blocks[1][0], blocks[1][1]);
-        for (int i = 0; i < 2; ++i) expect_equal_blocks(blocks[0][i], blocks[1][i], count);
-      }
-    }
-  }
-}
+  static Scalar number(double value) { return Scalar(static_cast<RealOf<Scalar>>(value)); }
+  static Scalar nan() { return number(std::numeric_limits<double>::quiet_NaN()); }
 
-template <class Scalar, class Layout>
-void expect_polynomial(const RowSource<Scalar>& source, int threads, Summation summation) {
-  using Vector = BlockVector<Scalar, Layout>;
-  const auto number = [](double value) { return Scalar(static_cast<RealOf<Scalar>>(value)); };
-  const auto context = Context::world(threads, summation);
-  for (const RowDistribution& rows : distributions(source.size(), context.communicator())) {
-    SparseOperator<Scalar> op(context, rows, source);
-    const AnyOperator<Vector> own = op, by_products = ProductsOf<Scalar, Layout>{op};
-    for (const std::int64_t width : {0, 1, 2, 3, 4, 17, 35}) {
-      for (const std::size_t degree : {0, 1, 2, 5, 6}) {
-        for (const bool is_summed : {false, true}) {
-          SCOPED_TRACE(std::to_string(width) + " columns, degree " + std::to_string(degree));
-          Polynomial<Scalar> p{
-              number(0.25), std::vector(degree, RecurrenceStep<Scalar>{number(0.1), number(-0.75)}), {}};
-          if (degree > 0) p.steps.front().beta = Scalar(0);
-          for (std::size_t k = 0; is_summed && k <= degree; ++k) p.weights.push_back(number(k % 3 == 0 ? -2 : 0.5));
-          const Vector x(context, rows, width), y(context, rows, width), expected(context, rows, width);
-          const Vector before(context, rows, width);
-          fill_random(x, 1);
-          fill_random(before, 1);
-          for (const Vector& unread : {y, expected}) fill(unread, number(std::numeric_limits<double>::quiet_NaN()));
-          const std::int64_t applications = op.applications();
-          own.apply_polynomial(p, x, y);
-          EXPECT_EQ(op.applications(), applications + width * static_cast<std::int64_t>(degree));
-          by_products.apply_polynomial(p, x, expected);
-          expect_equal_blocks(y, expected, degree + 1);
-          expect_equal_blocks(x, before, 0);
-        }
-      }
+  SparseOperator<Scalar>& op;
+  RowDistribution rows;
+  std::int64_t width;
+  AnyOperator<Vector> own = op;
+  AnyOperator<Vector> by_products = ProductsOf<Scalar, Layout>{op};
+
+  Vector block() const { return Vector(op.context(), rows, width); }
+
+  void expect_steps(std::size_t count) {
+    std::vector<RecurrenceStep<Scalar>> steps(count, {number(0.1), number(-0.75)});
+    if (count != 5) steps.front().beta = Scalar(0);
+    const Vector blocks[2][2] = {{block(), block()}, {block(), block()}};
+    for (const auto& [newest, before] : blocks) {
+      fill_random(newest, 1);
+      count == 5 ? fill_random(before, 2) : fill(before, nan());
     }
+    const std::int64_t applications = op.applications();
+    own.recur(number(0.25), steps, blocks[0][0], blocks[0][1]);
+    EXPECT_EQ(op.applications(), applications + width * std::ssize(steps));
+    by_products.recur(number(0.25), steps, blocks[1][0], blocks[1][1]);
+    for (int i = 0; i < 2; ++i) expect_equal_blocks(blocks[0][i], blocks[1][i], count);
   }
-}
+
+  void expect_polynomial(std::size_t degree, bool is_summed) {
+    Polynomial<Scalar> p{number(0.25), std::vector(degree, RecurrenceStep<Scalar>{number(0.1), number(-0.75)}), {}};
+    if (degree > 0) p.steps.front().beta = Scalar(0);
+    for (std::size_t k = 0; is_summed && k <= degree; ++k) p.weights.push_back(number(k % 3 == 0 ? -2 : 0.5));
+    const Vector x = block(), x_before = block(), y = block(), expected = block();
+    for (const Vector& given : {x, x_before}) fill_random(given, 1);
+    for (const Vector& unread : {y, expected}) fill(unread, nan());
+    const std::int64_t applications = op.applications();
+    own.apply_polynomial(p, x, y);
+    EXPECT_EQ(op.applications(), applications + width * static_cast<std::int64_t>(degree));
+    by_products.apply_polynomial(p, x, expected);
+    expect_equal_blocks(y, expected, degree + 1);
+    expect_equal_blocks(x, x_before, 0);
+  }
+};
 
 template <class Scalar, class Layout>
 void expect_recurrences(const RowSource<Scalar>& source, int threads, Summation summation) {
-  expect_recurrence<Scalar, Layout>(source, threads, summation);
-  expect_polynomial<Scalar, Layout>(source, threads, summation);
+  const auto context = Context::world(threads, summation);
+  for (const RowDistribution& rows : distributions(source.size(), context.communicator())) {
+    SparseOperator<Scalar> op(context, rows, source);
+    for (const std::int64_t width : {0, 1, 2, 3, 4, 17, 35}) {
+      RecurrenceCase<Scalar, Layout> one{op, rows, width};
+      for (const std::size_t degree : {0, 1, 2, 5, 6}) {
+        SCOPED_TRACE(std::to_string(width) + " columns, degree " + std::to_string(degree));
+        if (degree > 0) one.expect_steps(degree);
+        for (const bool is_summed : {false, true}) one.expect_polynomial(degree, is_summed);
+      }
+    }
+  }
 }
 
 TEST(SparseOperator, RecursAsByProducts) {
