@@ -45,8 +45,8 @@ def by_chebyshev(run, wanted, has_b, is_preconditioned):
 
 
 def by_jacobi_davidson(run, wanted, has_b, is_preconditioned):
-    """Of a block of b = 2, with B 4, beside m columns: an inner step 26 words a column, 31 with a preconditioner, and products with
-    those projected out, 2 q and 4 b; the basis 4 m, with B 6 m."""
+    """Of a block of b = 2, with B 4, beside m columns: an inner step 26 words a column, 31 with a preconditioner, and
+    products with those projected out, 2 q and 4 b; the basis 4 m, with B 6 m."""
     b = 4 if has_b else 2
     m = wanted + 7 * b + 2
     steps = run["applications"] / run["restarts"] / b

@@ -80,7 +80,7 @@ SmallMatrix<Scalar, Space> square_work_matrix(const Context& context, std::int64
               ") is not positive definite to rounding: its pivot in column " + std::to_string(column) + " is gone");
 }
 
-// By rotations or LAPACK's heevd, of R^-H A R^-1. On the host.
+// By loops that give the same bits on every processor: the eigendecomposition of R^-H A R^-1. On the host.
 template <class Scalar, class Space>
 RealOf<Scalar> decompose_pencil(const SmallMatrix<Scalar, Space>& a, const SmallMatrix<Scalar, Space>& b,
                                 const SmallMatrix<RealOf<Scalar>, Space>& values, const SmallMatrix<Scalar, Space>& x) {
