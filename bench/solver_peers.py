@@ -6,12 +6,13 @@
 
 bench/solver_problems.py lists the problems; DATA is a folder with the matrices that it reads, and problems whose files
 are missing are left out. Every library gets the same matrix and all settings of bench/solver_settings.py; ours has the
-defaults of each method. A setting counts if its recomputed residuals reach the problem's accuracy: ||A x - theta x|| over ||A||, or
-||A x - theta B x|| over ||A|| + |theta| ||B||; its tolerance is tightened until they do. The best setting of a library
-misses the fewest of the wanted eigenvalues, copies counted, and is the fastest of those: by one run, or by the median
-of three that take less than 0.1 s. It is run several times, and the median counts. The table has every setting that was
-tried. `ratio`: seconds over those of our best setting. `applications` counts vectors that A was applied to, `calls`
-products with blocks of them; SLEPc does not tell. `applications_b` counts vectors that B was applied to, where we know.
+defaults of each method. A setting counts if its recomputed residuals reach the problem's accuracy: ||A x - theta x||
+over ||A||, or ||A x - theta B x|| over ||A|| + |theta| ||B||; its tolerance is tightened until they do. The best
+setting of a library misses the fewest of the wanted eigenvalues, copies counted, and is the fastest of those: by one
+run, or by the median of three that take less than 0.1 s. It is run several times, and the median counts. The table has
+every setting that was tried. `ratio`: seconds over those of our best setting. `applications` counts vectors that A was
+applied to, `calls` products with blocks of them; SLEPc does not tell. `applications_b` counts vectors that B was
+applied to, where we know.
 
 No library is given a factorisation of A or B. At the lower end of pairs all get Jacobi's preconditioner, except our
 Lanczos, Chebyshev and dense, which take none; dense, the whole spectrum by LAPACK, is tried up to 1000 rows. SLEPc's
