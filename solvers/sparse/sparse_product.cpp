@@ -170,16 +170,17 @@ template <Layout x_layout, Layout y_layout, class T>
 void multiply(int threads, const Problem<T>& problem) {
   const kernels::CsrMatrix<T, std::size_t>& a = problem.a;
   const auto multiply_some = rows_function<strip_width<x_layout, T> - 1, x_layout, y_layout, T>(problem.y.columns);
-  // Pieces of equal work, of which a row has some beside its entries. By columns, rows of the matrix stay in the cache
-  // from strip to strip. A piece with less work is not worth a thread of its own.
+  // Shares of equal work, of which a row has some beside its entries. Less work is not worth a thread of its own. By
+  // columns, a share goes in pieces: rows of the matrix stay in the cache from strip to strip.
   constexpr std::int64_t row_work = 4, least_work = 2048, rows_per_piece = 512;
   const auto work = [&](std::int64_t row) { return static_cast<std::int64_t>(a.row_begin[row]) + row_work * row; };
   const std::int64_t all = a.rows == 0 ? 0 : work(a.rows), most_threads = kernels::resolve_threads(threads);
-  const std::int64_t team = std::min(most_threads, all * problem.y.columns / least_work + 1);
+  const std::int64_t shares = std::min(most_threads, all * problem.y.columns / least_work + 1);
+  const std::int64_t rows_of_pieces = shares * rows_per_piece;
   const std::int64_t pieces =
-      x_layout == Layout::row_major ? team : team * ((a.rows + team * rows_per_piece - 1) / (team * rows_per_piece));
+      x_layout == Layout::row_major ? 1 : (a.rows + rows_of_pieces - 1) / rows_of_pieces;  // of a share
   const auto begin_of = [&](std::int64_t piece) {
-    const std::int64_t done = all * piece / pieces;
+    const std::int64_t done = all * piece / (shares * pieces);
     std::int64_t first = 0, last = a.rows;
     while (first < last) {
       const std::int64_t middle = first + (last - first) / 2;
@@ -187,8 +188,10 @@ void multiply(int threads, const Problem<T>& problem) {
     }
     return first;
   };
-  kernels::parallel_for(static_cast<int>(team), pieces,
-                        [&](std::int64_t piece, int) { multiply_some(problem, begin_of(piece), begin_of(piece + 1)); });
+  kernels::parallel_for(threads, shares, [&](std::int64_t share, int) {
+    for (std::int64_t piece = share * pieces; piece < (share + 1) * pieces; ++piece)
+      multiply_some(problem, begin_of(piece), begin_of(piece + 1));
+  });
 }
 
 }  // namespace

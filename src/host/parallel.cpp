@@ -45,18 +45,22 @@ struct Job {
 
 void detail::run_parallel(int threads, std::int64_t items, void (*call)(void*, std::int64_t, int), void* body) {
   if (items <= 0) return;
-  const int count = static_cast<int>(std::min<std::int64_t>(resolve_threads(threads), items));
+  const int team = resolve_threads(threads);
+  const int workers = static_cast<int>(std::min<std::int64_t>(team, items));
   Job job{items, call, body, nullptr};
-  if (count == 1) {
+  if (workers == 1) {
     run_share(job, 0, 1);
   } else {
     __tsan_release(&job.fork);
     Job* const shared = &job;
-#pragma omp parallel num_threads(count) firstprivate(shared)
+    // The team is as large for two items as for many: libgomp ends the threads that a smaller one leaves over, and
+    // starts others for the next larger one.
+#pragma omp parallel num_threads(team) firstprivate(shared)
     {
       __tsan_acquire(&shared->fork);
-      const int team = omp_get_num_threads();  // may be fewer than asked for
-      run_share(*shared, omp_get_thread_num(), team);
+      const int thread = omp_get_thread_num();
+      const int here = std::min(workers, omp_get_num_threads());  // may be fewer than asked for
+      if (thread < here) run_share(*shared, thread, here);
       __tsan_release(&shared->join);
     }
     __tsan_acquire(&job.join);

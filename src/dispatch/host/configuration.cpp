@@ -21,6 +21,11 @@ std::int64_t round_to_line(std::int64_t numbers) {
 
 std::int64_t floor_to(std::int64_t x, std::int64_t step) { return x / step * step; }
 
+/// Numbers of the buffers of a team's threads, of which no more work than there are items.
+std::int64_t entries_of_threads(std::int64_t threads, std::int64_t items, std::int64_t entries_of_one) {
+  return std::max<std::int64_t>(1, std::min(threads, items)) * entries_of_one;
+}
+
 }  // namespace
 
 template <class T>
@@ -65,13 +70,14 @@ TsmttsmDdConfiguration configure_tsmttsm_dd(std::int64_t k, std::int64_t m, std:
   c.plan.chunks = host::ceil_div(k, c.plan.chunk_rows);
   const std::int64_t part_chunks = host::ceil_div(4096, c.plan.chunk_rows);  // worth a thread's waking up
   c.plan.parts = std::clamp<std::int64_t>(c.plan.chunks / part_chunks, 1, host::max_parts);
-  c.threads = static_cast<int>(std::clamp<std::int64_t>(resolve_threads(threads), 1, c.plan.parts));
+  c.threads = resolve_threads(threads);
   c.packed_ld = c.plan.chunk_rows + 8;  // columns a power of two apart would meet in the same sets of a cache
   c.packed_entries = parts * (m + n) * c.packed_ld;
   c.part_stride = round_to_line<double>(2 * parts * m * parts * n);
-  c.workspace_bytes =
-      static_cast<std::size_t>(c.plan.parts * c.part_stride + c.threads * c.packed_entries) * sizeof(double) +
-      alignment;
+  c.workspace_bytes = static_cast<std::size_t>(c.plan.parts * c.part_stride +
+                                               entries_of_threads(c.threads, c.plan.parts, c.packed_entries)) *
+                          sizeof(double) +
+                      alignment;
   return c;
 }
 
@@ -86,7 +92,7 @@ TsmmConfiguration configure_tsmm(std::int64_t k, std::int64_t m, std::int64_t n,
   const std::int64_t item_bytes = std::clamp<std::int64_t>(k / 64 * row_bytes, 131072, 2097152);
   c.item_rows = host::ceil_div(std::max<std::int64_t>(item_bytes / row_bytes, 1), 512) * 512;
   c.items = host::ceil_div(k, c.item_rows);
-  c.threads = std::max<std::int64_t>(1, std::min<std::int64_t>(resolve_threads(threads), c.items));
+  c.threads = resolve_threads(threads);
   c.packed_ld = round_to_line<R>(rows ? parts * n : n);
   c.packed_entries = parts * m * c.packed_ld + 2048;
   // Threads keep to pages of their own: a processor reads ahead within a page, into what another one writes.
@@ -95,7 +101,9 @@ TsmmConfiguration configure_tsmm(std::int64_t k, std::int64_t m, std::int64_t n,
       rows ? host::row_major_blocks<R>(parts * m, parts * n).buffer : host::column_major_buffer<R>(n);
   c.buffer_entries = host::ceil_div(buffer, page) * page;
   c.workspace_bytes =
-      static_cast<std::size_t>(c.packed_entries + c.threads * c.buffer_entries + page) * sizeof(R) + alignment;
+      static_cast<std::size_t>(c.packed_entries + entries_of_threads(c.threads, c.items, c.buffer_entries) + page) *
+          sizeof(R) +
+      alignment;
   return c;
 }
 
@@ -142,11 +150,11 @@ SweepConfiguration configure_sweep(std::int64_t k, std::span<const std::int64_t>
   c.part_stride = c.plan.levels * round_to_line<R>(c.results);
   constexpr auto page = static_cast<std::int64_t>(host::page_bytes / sizeof(R));
   c.thread_entries = host::ceil_div(c.buffer_entries + sum_entries, page) * page;
-  c.threads = std::max<std::int64_t>(1, std::min<std::int64_t>(resolve_threads(threads), c.plan.parts));
-  c.workspace_bytes =
-      static_cast<std::size_t>(packed_entries + c.plan.parts * c.part_stride + page + c.threads * c.thread_entries) *
-          sizeof(R) +
-      alignment;
+  c.threads = resolve_threads(threads);
+  c.workspace_bytes = static_cast<std::size_t>(packed_entries + c.plan.parts * c.part_stride + page +
+                                               entries_of_threads(c.threads, c.plan.parts, c.thread_entries)) *
+                          sizeof(R) +
+                      alignment;
   return c;
 }
 
