@@ -4,6 +4,7 @@
 #include <blockvec/context.hpp>
 #include <blockvec/kernels/error.hpp>
 #include <blockvec/kernels/parallel.hpp>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "blockvec/bandwidth.hpp"
+#include "blockvec/cpu_quota.hpp"
 #include "blockvec/instantiate.hpp"
 
 #if BLOCKVEC_HAVE_CUDA_SPACE
@@ -48,12 +50,18 @@ struct Context::State {
 
 namespace {
 
+/// Of so many cores: no more than the quota, which is read once.
+int granted(int cores) {
+  static const double quota = std::max(1.0, std::ceil(cpu_quota()));
+  return static_cast<int>(std::min(quota, std::max(1.0, static_cast<double>(cores))));
+}
+
 int default_threads(const Communicator& communicator) {
   if (std::getenv("OMP_NUM_THREADS")) return kernels::resolve_threads(0);
-  // The launcher may have bound this rank to some cores; if not, the ranks of a machine share it.
-  const long machine = std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
-  const long allowed = std::max(1L, static_cast<long>(std::thread::hardware_concurrency()));
-  return static_cast<int>(std::min(allowed, std::max(1L, machine / communicator.local_size())));
+  // The launcher may have bound this rank to some cores; if not, the ranks of a machine share it, or what a container
+  // grants them of it.
+  const int machine = granted(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
+  return std::min(available_cores(), std::max(1, machine / communicator.local_size()));
 }
 
 // The share of a machine's bandwidth is judged against what the operation does: only read, or read and write.
@@ -62,6 +70,8 @@ bool only_reads(std::string_view operation) {
 }
 
 }  // namespace
+
+int available_cores() { return granted(static_cast<int>(std::thread::hardware_concurrency())); }
 
 Context::Context(Communicator communicator, int threads, const ExecutionSpaces& instances, Summation summation) {
   if (threads < 0)

@@ -133,13 +133,18 @@ with Kokkos Kernels or without), LAPACKE, a BLAS, Random123, and, if wanted, MPI
 nlohmann-json and Python with matplotlib; the tests also GoogleTest. CMAKE_PREFIX_PATH or Kokkos_ROOT point CMake to those \
 in unusual places."
 
-# As many compilers as there are processors and 1.5 GB of free memory for each.
+# As many compilers as there are processors and 1.5 GB of free memory for each. A container is granted a part of both.
 build_jobs() {
-  jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
-  memory=$(awk '/^MemAvailable:/ { print int($2 / 1500000) }' /proc/meminfo 2>/dev/null || true)
-  if [ -n "$memory" ] && [ "$memory" -lt "$jobs" ]; then jobs=$memory; fi
-  if [ "$jobs" -lt 1 ]; then jobs=1; fi
-  echo "$jobs"
+  groups=${1:-/sys/fs/cgroup}
+  quota='$1 + 0 > 0 { print int(($1 + $2 - 1) / $2) }'
+  {
+    set +e  # most of these files are missing
+    env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc || echo 1
+    awk '/^MemAvailable:/ { print int($2 / 1500000) }' /proc/meminfo
+    awk "$quota" "$groups/cpu.max"
+    paste -d ' ' "$groups/cpu/cpu.cfs_quota_us" "$groups/cpu/cpu.cfs_period_us" | awk "$quota"
+    awk '$1 + 0 > 0 { print int($1 / 1500000000) }' "$groups/memory.max" "$groups/memory/memory.limit_in_bytes"
+  } 2>/dev/null | awk 'NR == 1 || $1 < least { least = $1 } END { print least < 1 ? 1 : int(least) }'
 }
 
 # build TARGET...: builds these targets; what is built already stays.

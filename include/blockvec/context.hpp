@@ -39,6 +39,10 @@ enum class Summation {
   reproducible
 };
 
+/// Cores that this process may use at once: those that it may run on, and no more than the processor time that a
+/// container or another control group grants it (`docker run --cpus`), rounded up. That time is read once.
+int available_cores();
+
 /// Where block vectors live and work: the ranks, the Kokkos execution-space instances that order their operations (one
 /// for each memory space, so that one Context serves block vectors on the host and on a device), the threads of this
 /// rank, scratch memory, counters. A handle: copies share everything. One thread of the program uses a Context at a
@@ -48,8 +52,8 @@ enum class Summation {
 class Context {
  public:
   Context() = default;  ///< an empty handle, to be assigned to
-  /// All MPI ranks, or this process alone. threads = 0: OMP_NUM_THREADS where it is set, else the machine's cores
-  /// divided by the ranks on it.
+  /// All MPI ranks, or this process alone. threads = 0: OMP_NUM_THREADS where it is set, else the machine's cores, or
+  /// what a container grants of them, divided by the ranks on it.
   static Context world(int threads = 0, Summation summation = Summation::fast) {
     return Context(Communicator::world(), threads, {}, summation);
   }

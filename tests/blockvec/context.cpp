@@ -1,6 +1,7 @@
 #include <blockvec/context.hpp>
 #include <functional>
 #include <span>
+#include <thread>
 
 #include "tests/support/naive.hpp"
 
@@ -17,6 +18,8 @@ TEST(Context, CopiesShareTheirState) {
   EXPECT_FALSE(copy.same(Context::world(2)));
   EXPECT_EQ(copy.threads(), 2);
   EXPECT_GE(Context::world().threads(), 1);
+  EXPECT_GE(available_cores(), 1);
+  EXPECT_LE(available_cores(), static_cast<int>(std::thread::hardware_concurrency()));
   EXPECT_FALSE(context.is_reproducible());
   EXPECT_TRUE(Context::self(1, Summation::reproducible).is_reproducible());
   EXPECT_THROW(Context::world(-1), ShapeError);

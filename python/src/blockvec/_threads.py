@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ._modules import host
 from ._ranks import Alone
 
 _is_child = False
@@ -36,6 +37,4 @@ def thread_count(threads: int | None, ranks: Alone | None = None) -> int:
         return max(1, int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0]))
     except ValueError:
         pass
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return host().available_cores()

@@ -8,6 +8,7 @@
 #include <Kokkos_Core.hpp>
 #include <blockvec/communicator.hpp>
 #include <blockvec/config.hpp>
+#include <blockvec/context.hpp>
 #include <blockvec/environment.hpp>
 #include <blockvec/kernels/error.hpp>
 #include <blockvec/orth/orthogonalizer.hpp>
@@ -74,6 +75,7 @@ NB_MODULE(BLOCKVEC_PYTHON_MODULE, api) {
   api.def("stop", [] { stop(); });
   api.def("finish", [] { finish(); });
   api.def("config", &config);
+  api.def("available_cores", &available_cores);
   // What a DLPack capsule holds, in the host's memory, as an array of NumPy's.
   api.def(
       "view", [](nb::ndarray<nb::numpy, nb::device::cpu> array) { return array; }, nb::rv_policy::reference);
