@@ -20,7 +20,7 @@ namespace blockvec::solvers {
 /// Ritz values of a Krylov space of one vector, and what the vector weighs in them.
 template <class Real>
 struct SpectrumLook {
-  std::vector<Real> values, weights;  ///< ascending; the weights add up to 1
+  std::vector<Real> values, weights, residuals;  ///< ascending; the weights add up to 1
   Real bottom = 0, top = 0;           ///< no eigenvalue is far beyond, in practice
   std::int64_t applications = 0;
 
@@ -51,6 +51,7 @@ struct SpectrumLook {
   }
   /// About the share of all eigenvalues that lie below x.
   Real share_below(Real x) const {
+    if (x < bottom) return 0;
     Real below = 0, share = 0, place = bottom;
     for (std::size_t i = 0; i <= values.size(); ++i) {
       const bool is_end = i == values.size();
@@ -68,6 +69,20 @@ struct SpectrumLook {
   /// About how many of `rows` eigenvalues lie within this distance of x.
   Real count_within(Real distance, Real x, std::int64_t rows) const {
     return (share_below(x + distance) - share_below(x - distance)) * static_cast<Real>(rows);
+  }
+  /// The same of those in levels alone, of many copies or close together: Ritz values that have come out well beside
+  /// their neighbours. They may lie in an interval that is far narrower than the look tells places apart.
+  Real count_of_levels_within(Real distance, Real x, std::int64_t rows) const {
+    constexpr Real nowhere = std::numeric_limits<Real>::max();
+    const std::size_t last = values.size() - 1;
+    Real share = 0;
+    for (std::size_t i = 0; i <= last; ++i) {
+      const Real below = i == 0 ? nowhere : values[i] - values[i - 1];
+      const Real above = i == last ? nowhere : values[i + 1] - values[i];
+      const bool is_level = residuals[i] <= std::min(below, above) / 10;
+      if (is_level && std::abs(values[i] - x) <= distance + rounding()) share += weights[i];
+    }
+    return share * static_cast<Real>(rows);
   }
   /// About the distance from x within which so many eigenvalues lie, and no less than what reaches a level at an end.
   Real distance_of(Real count, Real x, std::int64_t rows) const {
@@ -160,17 +175,18 @@ SpectrumLook<Real> ritz_values(const SmallMatrix<Scalar>& gram, const LookInterv
     look.values.push_back(values.data()[j]);
     look.weights.push_back(part * part / at(g, 0, 0));
   }
-  // ||A x||^2 - theta^2 for a Ritz vector x.
-  const Matrix image(context, all, 1), in_g(context, all, 1);
-  const auto residual_of = [&](std::int64_t j, Real value) {
-    orth::dense::multiply(Real(1), t, false, z.block(0, n, j, j + 1), false, Real(0), image);
-    orth::dense::multiply(Real(1), g, false, image, false, Real(0), in_g);
+  // ||A x||^2 - theta^2 for each Ritz vector x.
+  const Matrix image(context, all, kept), in_g(context, all, kept);
+  orth::dense::multiply(Real(1), t, false, z, false, Real(0), image);
+  orth::dense::multiply(Real(1), g, false, image, false, Real(0), in_g);
+  for (std::int64_t j = 0; j < kept; ++j) {
+    const Real value = values.data()[j];
     Real square = 0;
-    for (std::int64_t i = 0; i < all; ++i) square += image.data()[i] * in_g.data()[i];
-    return std::sqrt(std::max<Real>(square - value * value, 0));
-  };
-  look.bottom = look.values.front() - residual_of(0, look.values.front());
-  look.top = look.values.back() + residual_of(kept - 1, look.values.back());
+    for (std::int64_t i = 0; i < all; ++i) square += at(image, i, j) * at(in_g, i, j);
+    look.residuals.push_back(std::sqrt(std::max<Real>(square - value * value, 0)));
+  }
+  look.bottom = look.values.front() - look.residuals.front();
+  look.top = look.values.back() + look.residuals.back();
   return look;
 }
 
@@ -301,6 +317,7 @@ SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(
   if (!(interval.half() > 0)) {  // one eigenvalue is all that was seen
     look.values = {interval.centre()};
     look.weights = {1};
+    look.residuals = {0};
     look.bottom = look.top = interval.centre();
     look.applications = looked_at.applications();
     return look;
@@ -335,10 +352,12 @@ SpectrumLook<RealOf<typename Vector::Scalar>> look_at_spectrum(
   if (seen->low < look.values.front()) {
     look.values.insert(look.values.begin(), seen->low);
     look.weights.insert(look.weights.begin(), 0);
+    look.residuals.insert(look.residuals.begin(), 0);
   }
   if (seen->high > look.values.back()) {
     look.values.push_back(seen->high);
     look.weights.push_back(0);
+    look.residuals.push_back(0);
   }
   look.applications = looked_at.applications();
   return look;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <blockvec/instantiate.hpp>
 #include <blockvec/solvers/interior.hpp>
 #include <cmath>
@@ -29,7 +30,9 @@ Result<Vector> interior_lanczos(const Problem<Vector>& problem, const InteriorOp
     const SpectrumLook<Real>& look = pencil.spectrum;
     const auto& interval = in_units.interval;
     const Real reach = interval ? static_cast<Real>(interval->to / 2 - interval->from / 2) : 0;
-    const Real expected = look.count_within(reach, Search::target_of(in_units), rows.global_rows());
+    const Real centre = Search::target_of(in_units);
+    const Real expected = std::max(look.count_within(reach, centre, rows.global_rows()),
+                                   look.count_of_levels_within(reach, centre, rows.global_rows()));
     const InteriorOptions filled =
         filled_for(in_units, static_cast<std::int64_t>(std::ceil(expected)), pencil.deflation().width());
     return Search(own, pencil, filled, seen).solve();

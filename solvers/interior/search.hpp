@@ -137,6 +137,7 @@ class InteriorSearch {
     if (low > high) low = high = to < look_.bottom ? to : from;  // nothing is expected there
     most_ = -1;
     for (int i = 0; i <= points; ++i) most_ = std::max(most_, filter_.value(low + (high - low) * Real(i) / points));
+    most_ += 64 * epsilon<Real>;  // what rounding makes of a value of C
     surely_ = -filter_.side_lobes() - Real(0.05);
     for (int i = 0; i <= points; ++i) {
       const Real share = Real(i) / points;

@@ -154,6 +154,25 @@ TEST(Interior, ManyCopiesAtTheEnds) {
   expect_pairs(Diagonal(values), options, values);
 }
 
+TEST(Interior, IntervalsWithOneLevel) {
+  for (const std::size_t n : {1, 2, 5, 50, 300}) {
+    for (const double level : {0., 2.}) {
+      const std::vector<double> values(n, level);
+      for (const double from : {-3., -1.}) expect_pairs(Diagonal(values), in(from, 3), values);
+      expect_pairs(Diagonal(values), in(5, 6), values);
+    }
+  }
+}
+
+// The interval is narrower than the look at the spectrum tells places apart, and holds a quarter of all eigenvalues.
+TEST(Interior, ALevelOfManyCopiesInANarrowInterval) {
+  std::vector<double> values(800);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i / 200);
+  for (const double level : {0., 1., 2., 3.}) {
+    for (const double width : {1e-3, 1e-6}) expect_pairs(Diagonal(values), in(level - width, level + width), values);
+  }
+}
+
 // All eigenvalues are closer than the look at the spectrum tells them.
 TEST(Interior, IntervalsThatHoldAll) {
   std::vector<double> values(7);
