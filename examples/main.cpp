@@ -117,6 +117,7 @@ int solve_pair(Operator& a, RunSummary run, const Source& source, ProgramOptions
     options.lanczos.row_entries =
         static_cast<double>(run.nonzeros) / static_cast<double>(std::max<std::int64_t>(1, run.rows));
     if (options.interval.empty() || options.has_wanted) options.traits.wanted = options.lanczos.wanted;
+    options.traits.row_entries = options.lanczos.row_entries;
     options.choose_method();
     if (mass) problem.inverse_b = solvers::inverse_of_diagonal(diagonal(*mass));
     const auto end = options.target ? std::nullopt : std::optional(options.lanczos.which);

@@ -352,6 +352,7 @@ void ProgramOptions::choose_method() {
   const solvers::MethodChoice choice = solvers::choose_method(traits, allowed_methods);
   method = solvers::name_of(choice.method);
   method_reason = choice.reason;
+  most_applications = choice.most_applications;
 }
 
 std::optional<int> parse_command_line(int argc, char** argv, bool print, ProgramOptions& options) {

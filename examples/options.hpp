@@ -32,6 +32,7 @@ struct ProgramOptions {
   /// lanczos, lobpcg, jacobi-davidson, chebyshev, interior or dense once the command line has been read.
   std::string method = "auto";
   std::string method_reason;                     ///< why, where auto chose it
+  std::int64_t most_applications = 0;            ///< of auto's choice: solvers::MethodChoice
   std::vector<solvers::Method> allowed_methods;  ///< for auto to choose from; empty: the method was given
   solvers::ProblemTraits traits;                 ///< as far as they are known
   std::string preconditioner = "none";           ///< none, jacobi, block-jacobi or chebyshev

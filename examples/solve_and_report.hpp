@@ -22,11 +22,10 @@ Operator<SingleOf<Scalar>, Space> in_single_precision(const Operator<Scalar, Spa
   return {a.context(), a.rows(), solvers::RoundedRows<Scalar>(source)};
 }
 
-/// By the method that the options name. `matrix`: one line for checkpoints.
+/// By the method that the options name.
 template <class Vector>
-solvers::Result<Vector> solve(solvers::Problem<Vector> problem, ProgramOptions options, const std::string& matrix,
-                              const solvers::Observer& observer) {
-  options.lanczos.checkpoint.matrix = matrix;
+solvers::Result<Vector> search(solvers::Problem<Vector> problem, const ProgramOptions& options,
+                               const solvers::Observer& observer) {
   if (options.is_lanczos()) return solvers::block_lanczos(problem, options.lanczos, observer);
   if (options.method == "chebyshev") return solvers::chebyshev_subspace(problem, options.chebyshev(), observer);
   if (options.method == "interior") return solvers::interior_lanczos(problem, options.interior(), observer);
@@ -38,6 +37,17 @@ solvers::Result<Vector> solve(solvers::Problem<Vector> problem, ProgramOptions o
   if (options.method == "jacobi-davidson")
     return solvers::jacobi_davidson(problem, options.jacobi_davidson(), observer);
   return solvers::lobpcg(problem, options.lobpcg(), observer);
+}
+
+/// As the options say. `matrix`: one line for checkpoints.
+template <class Vector>
+solvers::Result<Vector> solve(const solvers::Problem<Vector>& problem, ProgramOptions options,
+                              const std::string& matrix, const solvers::Observer& observer) {
+  options.lanczos.checkpoint.matrix = matrix;
+  return solvers::search_or_diagonalize<Vector>(
+      options.most_applications, [&](const solvers::Observer& seen) { return search(problem, options, seen); },
+      [&](const solvers::Observer& seen) { return solvers::dense_diagonalization(problem, options.dense(), seen); },
+      observer);
 }
 
 /// Solves and reports as the options say; `run` holds what is known of the matrix. Collective; the exit status.

@@ -33,6 +33,16 @@ double products_of_lapack(const ProblemTraits& p) {
   return beginning + (p.has_b ? 14 : 9) * (p.is_complex ? 2.5 : 1) * cube;
 }
 
+/// Of the matrices that LAPACK works on.
+double bytes_of_lapack(const ProblemTraits& p) {
+  const double rows = static_cast<double>(p.rows);
+  return (p.has_b ? 9 : 6) * (p.is_complex ? 16 : 8) * rows * rows;
+}
+
+/// A product of A with a column, in the same unit as products_of_lapack(): a tenth of LAPACK's speed.
+double products_of_column(double rows, double row_entries) { return 10 * 2 * row_entries * rows; }
+constexpr double usual_row_entries = 10;
+
 /// What a search takes at least, in the same unit: it goes twice through a basis, since it looks for copies, in steps
 /// of a narrow block. A step takes some 12 operations on tall data, which cost little but their beginning. A device
 /// solves the small problem of the size that the basis has by then after each step, a processor after some. Without an
@@ -50,8 +60,7 @@ double least_products_of_search(const ProblemTraits& p) {
   const double small_problems = (p.wants_wide_blocks ? steps : few_looks) * 9 * std::pow(basis, 3) / 4;
   double filter = 0;
   if (p.is_inside) {
-    // Some 10 entries a row, at a tenth of LAPACK's speed, and an update.
-    const double product = 2 * operation + 10 * 2 * 10 * block * rows;
+    const double product = 2 * operation + block * products_of_column(rows, usual_row_entries);  // and an update
     filter = 6 * rows / (8 * (wanted + block)) * product * (has_costly_b ? 20 : 1);
   }
   return steps * (operations_a_step * operation + filter) + small_problems;
@@ -60,8 +69,16 @@ double least_products_of_search(const ProblemTraits& p) {
 /// Whether the whole spectrum is the cheapest way to a few pairs, by an estimate, and takes no memory to speak of.
 bool is_cheapest_as_a_whole(const ProblemTraits& p) {
   constexpr double little_memory = 64 << 20;
-  const double rows = static_cast<double>(p.rows), bytes = (p.has_b ? 9 : 6) * (p.is_complex ? 16 : 8) * rows * rows;
-  return p.rows > 0 && bytes <= little_memory && products_of_lapack(p) <= least_products_of_search(p);
+  return p.rows > 0 && bytes_of_lapack(p) <= little_memory && products_of_lapack(p) <= least_products_of_search(p);
+}
+
+/// MethodChoice::most_applications where LAPACK is allowed.
+std::int64_t most_applications_of_search(const ProblemTraits& p) {
+  constexpr double most_memory = 512 << 20;
+  if (p.rows == 0 || bytes_of_lapack(p) > most_memory) return 0;
+  const double entries = p.row_entries > 0 ? p.row_entries : usual_row_entries;
+  return static_cast<std::int64_t>(2 * products_of_lapack(p) /
+                                   products_of_column(static_cast<double>(p.rows), entries));
 }
 
 /// The first rule that holds and whose method is allowed counts. Measured: bench/results/cpu/auto_choice.csv.
@@ -101,12 +118,18 @@ Method method_named(std::string_view name) {
 }
 
 MethodChoice choose_method(const ProblemTraits& problem, std::span<const Method> allowed) {
+  const auto is_allowed = [&](Method method) {
+    return std::find(allowed.begin(), allowed.end(), method) != allowed.end();
+  };
+  MethodChoice choice{allowed.front(), "the options allow it"};
   for (const Rule& rule : rules) {
-    if (rule.holds(problem) && std::find(allowed.begin(), allowed.end(), rule.method) != allowed.end()) {
-      return {rule.method, rule.reason};
-    }
+    if (!rule.holds(problem) || !is_allowed(rule.method)) continue;
+    choice = {rule.method, rule.reason};
+    break;
   }
-  return {allowed.front(), "the options allow it"};
+  if (choice.method != Method::dense && is_allowed(Method::dense))
+    choice.most_applications = most_applications_of_search(problem);
+  return choice;
 }
 
 }  // namespace blockvec::solvers

@@ -21,7 +21,7 @@ namespace blockvec::solvers {
 template <class Real>
 struct SpectrumLook {
   std::vector<Real> values, weights, residuals;  ///< ascending; the weights add up to 1
-  Real bottom = 0, top = 0;           ///< no eigenvalue is far beyond, in practice
+  Real bottom = 0, top = 0;                      ///< no eigenvalue is far beyond, in practice
   std::int64_t applications = 0;
 
   /// A vector counts as dependent on others below this share of the largest square.

@@ -126,3 +126,15 @@ def test_keywords_of_all_searches():
         bv.eigsh(A, 2, which="SA", thread=1)
     with pytest.raises(TypeError, match="unexpected keyword argument 'thread'"):
         bv.lobpcg(A, np.eye(N, 2), thread=1)
+
+
+def test_auto_turns_to_lapack_where_its_search_fails():
+    # No polynomial parts eigenvalues that crowd at 1e-6 of the norm.
+    exact = np.geomspace(1e-8, 1, 400)
+    interval = (exact[99] * 0.99, exact[120] * 1.01)
+    found = bv.eigsh(scipy.sparse.diags(exact).tocsr(), interval=interval, tol=1e-13, rng=1)
+    assert found.method == "dense"
+    assert len(found.history) > 1
+    np.testing.assert_allclose(found.eigenvalues, exact[99:121], rtol=0, atol=1e-13)
+    with pytest.raises(bv.NoConvergence):
+        bv.eigsh(scipy.sparse.diags(exact).tocsr(), interval=interval, tol=1e-13, rng=1, method="interior", maxiter=3)

@@ -1,6 +1,7 @@
 // Whole spectra of small matrices: both ends, targets and intervals with all multiplicities, pairs, deflated vectors,
 // four scalars, observers, and what is refused.
 #include <blockvec/solvers/dense_diagonalization.hpp>
+#include <blockvec/solvers/lanczos.hpp>
 #include <blockvec/solvers/sparse_operator.hpp>
 #include <cmath>
 #include <limits>
@@ -354,6 +355,71 @@ TEST_F(OfGrid, EveryRankHasTheSameBits) {
   std::vector<double> sums(result.eigenvalues);
   context_.communicator().max(sums);
   EXPECT_EQ(sums, result.eigenvalues);
+}
+
+/// A search for the lowest pairs, with the whole spectrum to fall back on.
+class SearchOrDiagonalize : public OfGrid {
+ protected:
+  Result<Host> find(std::int64_t most_applications, std::int64_t max_restarts, const Observer& observer = {}) {
+    return search_or_diagonalize<Host>(
+        most_applications,
+        [&](const Observer& seen) {
+          return block_lanczos<Host>({a_}, {.wanted = 4, .max_restarts = max_restarts, .filter_degree = 0}, seen);
+        },
+        [&](const Observer& seen) {
+          ++diagonalizations_;
+          return dense_diagonalization<Host>({a_}, lowest(4), seen);
+        },
+        observer);
+  }
+  void expect_whole(const Result<Host>& result) {
+    expect_inside(result, wanted_of(exact_, lowest(4)), 8 * 420 * epsilon<double> * 12, [](double x) { return x; });
+    EXPECT_EQ(diagonalizations_, 1);
+    EXPECT_EQ(result.why.find("the whole spectrum was computed, since a search "), 0U) << result.why;
+    EXPECT_GT(result.applications, 425);
+    ASSERT_GT(result.history.size(), 1U);
+    for (std::size_t i = 1; i < result.history.size(); ++i) {
+      EXPECT_GE(result.history[i].applications, result.history[i - 1].applications);
+      EXPECT_GE(result.history[i].reductions, result.history[i - 1].reductions);
+    }
+  }
+  int diagonalizations_ = 0;
+};
+
+constexpr std::int64_t plenty = 1000000;
+
+TEST_F(SearchOrDiagonalize, LeavesAloneWhatASearchFinds) {
+  const auto result = find(plenty, 300);
+  EXPECT_TRUE(result.converged());
+  EXPECT_EQ(result.why, "");
+  EXPECT_EQ(diagonalizations_, 0);
+}
+
+TEST_F(SearchOrDiagonalize, TakesTheWholeSpectrumWhereASearchFails) {
+  const auto failed = find(0, 1);
+  EXPECT_EQ(failed.status, Status::exhausted);
+  EXPECT_EQ(diagonalizations_, 0);
+  const auto result = find(plenty, 1);
+  expect_whole(result);
+  EXPECT_NE(result.why.find(failed.why), std::string::npos) << result.why;
+  EXPECT_EQ(result.applications, failed.applications + 420 + 4 + 1);
+}
+
+TEST_F(SearchOrDiagonalize, TakesTheWholeSpectrumWhereASearchIsTooLong) {
+  const auto result = find(50, 300);
+  expect_whole(result);
+  EXPECT_NE(result.why.find("50 products"), std::string::npos) << result.why;
+}
+
+// The last rank asks for it, during the search and after it.
+TEST_F(SearchOrDiagonalize, EndsWhereItIsAskedTo) {
+  const Communicator& ranks = context_.communicator();
+  for (const std::int64_t last : {20, 70}) {
+    const auto result =
+        find(50, 300, [&](const Step& step) { return ranks.rank() + 1 < ranks.size() || step.applications < last; });
+    EXPECT_EQ(result.status, Status::stopped);
+    EXPECT_EQ(diagonalizations_, last > 50 ? 1 : 0);
+  }
 }
 
 }  // namespace

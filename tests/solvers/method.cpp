@@ -57,5 +57,18 @@ TEST(Method, IsDenseForMoreRowsWhereSearchesTakeMore) {
   EXPECT_LE(6 * 8 * most_rows({.wanted = 100000}) * most_rows({.wanted = 100000}), 1 << 26);
 }
 
+// A search of some hundred rows is given up before it takes many times as long as LAPACK does.
+TEST(Method, HasABudgetWhereLapackMayTakeOver) {
+  const auto budget = [](const ProblemTraits& problem) { return choose_method(problem, all).most_applications; };
+  EXPECT_EQ(budget({.rows = 72}), 0) << "it is LAPACK";
+  EXPECT_EQ(budget({.rows = 0}), 0);
+  EXPECT_EQ(budget({.rows = 100000}), 0);
+  EXPECT_EQ(choose_method({.rows = 1000}, std::array{Method::lanczos}).most_applications, 0);
+  EXPECT_GT(budget({.rows = 400}), 400);
+  EXPECT_LT(budget({.rows = 400}), budget({.rows = 3000}));
+  EXPECT_GT(budget({.rows = 1000}), budget({.rows = 1000, .row_entries = 1000}));
+  EXPECT_LT(budget({.rows = 1000}), budget({.has_b = true, .rows = 1000}));
+}
+
 }  // namespace
 }  // namespace blockvec::solvers

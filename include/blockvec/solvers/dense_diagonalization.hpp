@@ -8,6 +8,9 @@
 #include <blockvec/solvers/which.hpp>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace blockvec::solvers {
 
@@ -54,5 +57,55 @@ DenseOptions checked(DenseOptions options, std::int64_t rows, std::int64_t defla
 template <class Vector>
 Result<Vector> dense_diagonalization(const Problem<Vector>& problem, const DenseOptions& options = {},
                                      const Observer& observer = {});
+
+/// What a search finds, or the whole spectrum of a matrix that is not too large for it:
+///
+///     const auto choice = choose_method(traits, allowed);
+///     auto pairs = search_or_diagonalize<Vector>(
+///         choice.most_applications,
+///         [&](const Observer& observer) { return block_lanczos<Vector>({a}, {.wanted = 8}, observer); },
+///         [&](const Observer& observer) { return dense_diagonalization<Vector>({a}, {.wanted = 8}, observer); });
+///
+/// Where `search(observer)` ends without the pairs, or has applied A to more than most_applications columns,
+/// `diagonalize(observer)` finds them in its place, and Result::why says so. An observer that ends the search ends all;
+/// most_applications = 0: the search alone. Counts, seconds and the history are those of both. Collective; throws what
+/// the two throw.
+template <class Vector, class Search, class Diagonalize>
+Result<Vector> search_or_diagonalize(std::int64_t most_applications, const Search& search,
+                                     const Diagonalize& diagonalize, const Observer& observer = {}) {
+  if (most_applications == 0) return search(observer);
+  bool is_asked_to_end = false, is_too_long = false;
+  const Observer see = [&](const Step& step) {
+    is_asked_to_end = is_asked_to_end || (observer && !observer(step));
+    return !is_asked_to_end;
+  };
+  const Result<Vector> found = search([&](const Step& step) {
+    is_too_long = step.applications > most_applications;  // on all ranks
+    return see(step) && !is_too_long;
+  });
+  if (found.converged() || (found.status == Status::stopped && !is_too_long)) return found;
+  const auto after_search = [&](Step step) {
+    step.applications += found.applications;
+    step.reductions += found.reductions;
+    step.seconds += found.seconds;
+    return step;
+  };
+  Result<Vector> whole = diagonalize([&](const Step& step) { return see(after_search(step)); });
+  std::vector<Step> history = found.history;
+  for (const Step& step : whole.history) history.push_back(after_search(step));
+  whole.history = std::move(history);
+  whole.applications += found.applications;
+  whole.applications_single += found.applications_single;
+  whole.applications_b += found.applications_b;
+  whole.preconditionings += found.preconditionings;
+  whole.reductions += found.reductions;
+  whole.seconds += found.seconds;
+  if (whole.converged()) {
+    whole.why = "the whole spectrum was computed, since a search ";
+    whole.why += is_too_long ? "took more than " + std::to_string(most_applications) + " products"
+                             : "did not find the pairs: " + found.why;
+  }
+  return whole;
+}
 
 }  // namespace blockvec::solvers

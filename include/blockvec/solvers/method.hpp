@@ -25,12 +25,16 @@ struct ProblemTraits {
   std::int64_t rows = 0;            ///< of A; 0: not known
   std::int64_t wanted = 8;          ///< eigenpairs, as far as their number is known
   bool is_complex = false;          ///< A's entries are
+  double row_entries = 0;           ///< of A, on average; 0: not known
 };
 
 /// A method, and why it was chosen.
 struct MethodChoice {
   Method method = Method::lanczos;  ///< the choice
   std::string_view reason;          ///< completes "since ..."
+  /// Of a search, for search_or_diagonalize(): columns of products with A that take twice as long as the whole
+  /// spectrum. 0: LAPACK is not allowed, or would take too much memory.
+  std::int64_t most_applications = 0;
 };
 
 /// The method that is likely to be the fastest among those allowed; of `allowed`, which is not empty, the first one

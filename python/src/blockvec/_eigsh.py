@@ -142,6 +142,7 @@ def eigsh(
         "auto" takes what is likely to be the fastest of those that take all that is given: at an end of the spectrum
         Lanczos without M and preconditioner; "interior" with ``interval``, and with ``sigma`` unless M is not diagonal;
         "dense", the whole spectrum by LAPACK, for some hundred rows. That one takes no v0, ncv, maxiter and options.
+        Up to some thousand rows it also takes over where a search of "auto" fails or takes longer than it.
     block : int, optional
         Columns that A is applied to at once (Lanczos, Jacobi-Davidson, interior).
     preconditioner : {"jacobi", "chebyshev"}, matrix or function of blocks, optional
@@ -252,11 +253,13 @@ def eigsh(
             "rows": a.size,
             "wanted": wanted or _DEFAULT_K,
             "is_complex": search.dtype.kind == "c",
+            "row_entries": a.row_entries,
         }
-        method = method_of(method, [name for name, given in arguments.items() if given is not None], traits)
+        method, most_applications = method_of(method, [name for name, given in arguments.items() if given is not None], traits)
         tolerance = tolerance_of(tol, search.dtype, a.row_entries)
         search.request |= {
             "method": method,
+            "most_applications": most_applications,
             "wanted": wanted,
             "smallest": smallest,
             "target": None if sigma is None else float(sigma),

@@ -25,8 +25,10 @@ def takes(method: str, argument: str) -> bool:
     return argument in _TAKES[method]
 
 
-def method_of(method: str, given: list[str], traits: dict[str, Any]) -> str:
+def method_of(method: str, given: list[str], traits: dict[str, Any]) -> tuple[str, int]:
     """The method that was asked for, or the one that is likely to be the fastest for these arguments.
+
+    Of the latter also the products after which LAPACK takes over, or 0 where it does not.
 
     ``traits``: what else is known of the problem, by the names that ``ProblemTraits`` of the library has.
     """
@@ -45,4 +47,4 @@ def method_of(method: str, given: list[str], traits: dict[str, Any]) -> str:
         if not takes(method, argument):
             others = " and ".join(repr(one) for one in _TAKES if takes(one, argument))
             raise InputError(f"method={method!r} takes no {argument}: {_HINTS.get(argument, f'{others} do')}")
-    return method
+    return method, 0

@@ -31,7 +31,8 @@ struct Request {
   std::string method;
   std::int64_t rows = 0;  ///< of this rank
   std::int64_t wanted = 0;
-  double tolerance = 0;  ///< what the judge of A returns
+  std::int64_t most_applications = 0;  // of auto's choice: MethodChoice
+  double tolerance = 0;                ///< what the judge of A returns
   double row_entries = 0;
   solvers::Which which = solvers::Which::smallest;
   std::optional<double> target;
@@ -161,8 +162,9 @@ void read_entry(const nb::dict& given, const char* name, Value& value) {
   value = nb::cast<Value>(given[name]);
 }
 
-/// `given`: the problem's traits by their names.
-std::string choose_method(const nb::dict& given, const std::vector<std::string>& allowed) {
+/// The method, and the columns of products that it may take (MethodChoice). `given`: the problem's traits by their
+/// names.
+nb::tuple choose_method(const nb::dict& given, const std::vector<std::string>& allowed) {
   std::vector<solvers::Method> methods;
   for (const std::string& name : allowed) methods.push_back(solvers::method_named(name));
   solvers::ProblemTraits traits;
@@ -174,7 +176,9 @@ std::string choose_method(const nb::dict& given, const std::vector<std::string>&
   read_entry(given, "rows", traits.rows);
   read_entry(given, "wanted", traits.wanted);
   read_entry(given, "is_complex", traits.is_complex);
-  return std::string(solvers::name_of(solvers::choose_method(traits, methods).method));
+  read_entry(given, "row_entries", traits.row_entries);
+  const solvers::MethodChoice choice = solvers::choose_method(traits, methods);
+  return nb::make_tuple(std::string(solvers::name_of(choice.method)), choice.most_applications);
 }
 
 /// The diagonal of a matrix, or no vector for None. A copy.
@@ -288,9 +292,23 @@ nb::dict solve_as(const Call& call, Request request, const nb::object& judge, co
     }
   };
   const Search<Vector> search = search_from<Vector>(request);
+  // Where auto may turn to LAPACK, no options of a search are given.
+  const auto of_whole =
+      request.most_applications > 0 ? options_of<solvers::DenseOptions>(request) : solvers::DenseOptions();
+  std::string method = request.method;
   solvers::Result<Vector> result;
-  conduct.without_lock([&] { result = search(problem, observer); });
-  return as_dict(lease, result, request.allocate);
+  conduct.without_lock([&] {
+    result = solvers::search_or_diagonalize<Vector>(
+        request.most_applications, [&](const solvers::Observer& seen) { return search(problem, seen); },
+        [&](const solvers::Observer& seen) {
+          method = solvers::name_of(solvers::Method::dense);
+          return solvers::dense_diagonalization(problem, of_whole, seen);
+        },
+        observer);
+  });
+  nb::dict found = as_dict(lease, result, request.allocate);
+  found["method"] = method;
+  return found;
 }
 
 /// The keywords of a dictionary, all of them, as a Request.
@@ -301,6 +319,7 @@ Request request_from(const nb::dict& given) {
   read("rows", request.rows);
   read("row_entries", request.row_entries);
   read("wanted", request.wanted);
+  read("most_applications", request.most_applications);
   read("target", request.target);
   read("interval", request.interval);
   read("block", request.block);
