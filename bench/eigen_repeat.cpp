@@ -119,6 +119,10 @@ int main(int argc, char** argv) {
   const std::string matrix_file = argv[2];
   examples::ProgramOptions options;
   if (const auto status = examples::parse_command_line(argc - 2, argv + 2, true, options)) return *status;
+  if (!options.matrix_file.empty() || !options.mass_file.empty()) {
+    std::fprintf(stderr, "error: %s takes a --problem, no --matrix and no --mass\n", argv[0]);
+    return 2;
+  }
   int none = 1;
   const Environment environment(none, argv);
   return Environment::guard([&] {

@@ -44,6 +44,7 @@ OURS = [
 WITHOUT_MATRIX = {
     "heisenberg ring 24": [
         {"method": "lanczos", "matrix-free": ""},
+        {"method": "lanczos", "matrix-free": "", "basis": "40"},
         {"method": "lanczos", "matrix-free": "", "basis": "48"},
     ]
 }
