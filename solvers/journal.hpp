@@ -25,7 +25,7 @@ class Journal {
         stopping_(context_.communicator(), observer),
         first_reduction_(context_.reductions()) {}
 
-  /// The clock begins to run.
+  /// The clock begins to run anew.
   void begin() { begin_ = Clock::now(); }
   /// It does. True: the search has been read back from the checkpoint that it is to go on from.
   template <class Search>
@@ -82,7 +82,7 @@ class Journal {
   Stopping stopping_;
   std::vector<Step> history_;
   std::int64_t first_reduction_;
-  Clock::time_point begin_;
+  Clock::time_point begin_ = Clock::now();
 };
 
 }  // namespace blockvec::solvers

@@ -70,17 +70,11 @@ struct SpectrumLook {
   Real count_within(Real distance, Real x, std::int64_t rows) const {
     return (share_below(x + distance) - share_below(x - distance)) * static_cast<Real>(rows);
   }
-  /// The same of those in levels alone, of many copies or close together: Ritz values that have come out well beside
-  /// their neighbours. They may lie in an interval that is far narrower than the look tells places apart.
+  /// The same of those in levels, which may lie in an interval that is far narrower than the look tells places apart.
   Real count_of_levels_within(Real distance, Real x, std::int64_t rows) const {
-    constexpr Real nowhere = std::numeric_limits<Real>::max();
-    const std::size_t last = values.size() - 1;
     Real share = 0;
-    for (std::size_t i = 0; i <= last; ++i) {
-      const Real below = i == 0 ? nowhere : values[i] - values[i - 1];
-      const Real above = i == last ? nowhere : values[i + 1] - values[i];
-      const bool is_level = residuals[i] <= std::min(below, above) / 10;
-      if (is_level && std::abs(values[i] - x) <= distance + rounding()) share += weights[i];
+    for (const Level& level : levels()) {
+      if (level.reaches(distance + rounding(), x)) share += level.weight;
     }
     return share * static_cast<Real>(rows);
   }
@@ -93,10 +87,50 @@ struct SpectrumLook {
     }
     return high;
   }
+  /// At least this distance from x, and on into the gaps beside the levels that it meets.
+  Real distance_into_gaps(Real distance, Real x) const {
+    Real reach = distance;
+    for (const Level& level : levels()) {
+      if (level.reaches(distance + rounding(), x) && level.gap < nowhere)
+        reach = std::max({reach, level.high - x + level.gap / 4, x - level.low + level.gap / 4});
+    }
+    return reach;
+  }
   /// No eigenvalue is farther from x, in practice.
   Real farthest(Real x) const { return std::max(top - x, x - bottom); }
 
  private:
+  static constexpr Real nowhere = std::numeric_limits<Real>::max();
+
+  /// Many eigenvalues close together, or one.
+  struct Level {
+    Real low, high, weight;
+    Real gap;  // that is empty on either side
+    bool reaches(Real distance, Real x) const { return low - distance <= x && x <= high + distance; }
+  };
+  /// What residuals do not tell from its neighbours belongs to the same level, which is narrow beside its gap. Values
+  /// that weigh next to nothing and have not come out at all may lie in a gap: they are none.
+  std::vector<Level> levels() const {
+    std::vector<Level> found;
+    Real residual = 0;  // of the latest value
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (weights[i] * static_cast<Real>(values.size()) < Real(0.01) && residuals[i] > (top - bottom) / 20) continue;
+      const bool is_apart = found.empty() || values[i] - found.back().high > 4 * std::max(residual, residuals[i]);
+      if (is_apart) {
+        const Real gap = found.empty() ? nowhere : values[i] - found.back().high;
+        if (!found.empty()) found.back().gap = std::min(found.back().gap, gap);
+        found.push_back({values[i], values[i], weights[i], gap});
+      } else {
+        found.back().high = values[i];
+        found.back().weight += weights[i];
+      }
+      residual = residuals[i];
+    }
+    const bool is_one = found.size() == 1;
+    std::erase_if(found, [&](const Level& level) { return level.high - level.low > (is_one ? 0 : level.gap / 4); });
+    return found;
+  }
+
   /// Where the value at an end has come out well, it is a level, perhaps of many copies. From an x there or beyond,
   /// what reaches the level may reach into the gap beside it, too: no polynomial parts it from its own rounding errors.
   Real distance_of_end(Real x) const {

@@ -26,16 +26,27 @@ Result<Vector> interior_lanczos(const Problem<Vector>& problem, const InteriorOp
     InteriorOptions in_units = options;
     in_units.target /= unit;
     if (options.interval) in_units.interval = {options.interval->from / unit, options.interval->to / unit};
-    InteriorPencil<Vector> pencil(own, options);
-    const SpectrumLook<Real>& look = pencil.spectrum;
     const auto& interval = in_units.interval;
     const Real reach = interval ? static_cast<Real>(interval->to / 2 - interval->from / 2) : 0;
     const Real centre = Search::target_of(in_units);
-    const Real expected = std::max(look.count_within(reach, centre, rows.global_rows()),
-                                   look.count_of_levels_within(reach, centre, rows.global_rows()));
-    const InteriorOptions filled =
-        filled_for(in_units, static_cast<std::int64_t>(std::ceil(expected)), pencil.deflation().width());
-    return Search(own, pencil, filled, seen).solve();
+    // What the look lets expect may be too few. More memory is taken only once that has shown.
+    const bool may_grow = interval && options.wanted == InteriorOptions::automatic_wanted && options.basis == 0 &&
+                          options.checkpoint.file.empty() && options.checkpoint.restart.empty();
+    constexpr int most_attempts = 5;
+    Result<Vector> so_far;
+    const Observer see = seen ? [&](const Step& step) { return seen(so_far.before(step)); } : seen;
+    for (int attempt = 1;; ++attempt) {
+      InteriorPencil<Vector> pencil(own, options);
+      const SpectrumLook<Real>& look = pencil.spectrum;
+      const Real expected = std::max(look.count_within(reach, centre, rows.global_rows()),
+                                     look.count_of_levels_within(reach, centre, rows.global_rows()));
+      const std::int64_t deflated = pencil.deflation().width(), left = rows.global_rows() - deflated;
+      const InteriorOptions filled = filled_for(in_units, static_cast<std::int64_t>(std::ceil(expected)), deflated);
+      Search search(own, pencil, filled, see);
+      so_far = so_far.before(search.solve());
+      if (!may_grow || !search.is_short_of_room() || filled.wanted >= left || attempt == most_attempts) return so_far;
+      in_units.wanted = std::min(2 * filled.wanted, left);
+    }
   };
   return solve_in_fitting_units(problem, observer, options.seed, solve);
 }

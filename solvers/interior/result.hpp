@@ -108,6 +108,7 @@ Result<Vector> InteriorSearch<Vector>::finish(bool is_found) {
   } else if (is_found && !is_room_short_) {
     result.why = "residuals recomputed from A stay above the tolerance";
   } else if (is_room_short_ || restarts_ < options_.max_restarts) {
+    is_room_short_ = true;
     result.why = "more eigenvalues lie there than there is room for: " + std::to_string(options_.wanted) +
                  " were expected at most, in a basis of " + std::to_string(options_.basis) + " columns";
   } else {

@@ -48,7 +48,7 @@ class InteriorSearch {
     // At least so many eigenvalues in the window of the filter: what is denser than the spectrum asks more products.
     const auto around = static_cast<Real>((options.interval ? 4 : options.wanted + options.wanted / 2) + options.block);
     const Real distance = look_.distance_of(around, target_, problem.a.rows().global_rows());
-    set_filter(options.interval ? std::max(radius(), distance) : distance);
+    set_filter(options.interval ? look_.distance_into_gaps(std::max(radius(), distance), target_) : distance);
     set_limit();
   }
   InteriorSearch(const InteriorSearch&) = delete;
@@ -73,6 +73,9 @@ class InteriorSearch {
       }
     }
   }
+
+  /// Whether it has ended since more eigenvalues lie in the interval than there is room for.
+  bool is_short_of_room() const { return is_room_short_; }
 
   /// All that the search goes on from before a block, for an archive (state_archive.hpp).
   template <class Archive>

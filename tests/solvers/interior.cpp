@@ -173,6 +173,26 @@ TEST(Interior, ALevelOfManyCopiesInANarrowInterval) {
   }
 }
 
+// The look sees an even density, and nothing of the cluster in it.
+TEST(Interior, AnIntervalWithMoreThanExpected) {
+  std::vector<double> values;
+  for (int i = 0; i < 1000; ++i) values.push_back((i + 0.5) / 1000);
+  for (int i = 0; i < 60; ++i) values.push_back(0.50001 + 1e-7 * i);
+  std::sort(values.begin(), values.end());
+  std::vector<std::int64_t> applications;
+  const auto result = solve(Diagonal(values), in(0.5, 0.5001), [&](const Step& step) {
+    applications.push_back(step.applications);
+    return true;
+  });
+  expect_pairs(result, in(0.5, 0.5001), values);
+  EXPECT_TRUE(std::is_sorted(applications.begin(), applications.end()));
+  EXPECT_EQ(applications.size(), result.history.size());
+  EXPECT_GE(result.applications, applications.back());
+  auto options = in(0.5, 0.5001);
+  options.basis = 300;  // which is all that there is
+  EXPECT_NE(solve(Diagonal(values), options).why.find("room"), std::string::npos);
+}
+
 // All eigenvalues are closer than the look at the spectrum tells them.
 TEST(Interior, IntervalsThatHoldAll) {
   std::vector<double> values(7);

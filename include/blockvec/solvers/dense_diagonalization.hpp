@@ -9,8 +9,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace blockvec::solvers {
 
@@ -84,22 +82,7 @@ Result<Vector> search_or_diagonalize(std::int64_t most_applications, const Searc
     return see(step) && !is_too_long;
   });
   if (found.converged() || (found.status == Status::stopped && !is_too_long)) return found;
-  const auto after_search = [&](Step step) {
-    step.applications += found.applications;
-    step.reductions += found.reductions;
-    step.seconds += found.seconds;
-    return step;
-  };
-  Result<Vector> whole = diagonalize([&](const Step& step) { return see(after_search(step)); });
-  std::vector<Step> history = found.history;
-  for (const Step& step : whole.history) history.push_back(after_search(step));
-  whole.history = std::move(history);
-  whole.applications += found.applications;
-  whole.applications_single += found.applications_single;
-  whole.applications_b += found.applications_b;
-  whole.preconditionings += found.preconditionings;
-  whole.reductions += found.reductions;
-  whole.seconds += found.seconds;
+  Result<Vector> whole = found.before(diagonalize([&](const Step& step) { return see(found.before(step)); }));
   if (whole.converged()) {
     whole.why = "the whole spectrum was computed, since a search ";
     whole.why += is_too_long ? "took more than " + std::to_string(most_applications) + " products"

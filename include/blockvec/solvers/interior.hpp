@@ -21,7 +21,8 @@ struct Interval {
 /// What interior_lanczos() is to do.
 struct InteriorOptions {
   /// Eigenpairs asked for, the nearest to `target`. With an interval: the most that there is room for;
-  /// automatic_wanted: what a look at the spectral density lets expect, and half as many more.
+  /// automatic_wanted: what a look at the spectral density lets expect, and half as many more; where that is too little
+  /// and neither a basis nor a checkpoint is given, the search begins again with twice the room, up to four times.
   std::int64_t wanted = automatic_wanted;
   double target = 0;                      ///< eigenvalues are wanted near it
   std::optional<Interval> interval = {};  ///< all eigenvalues in it are wanted; the target is its centre then

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace blockvec::solvers {
@@ -75,6 +76,30 @@ struct [[nodiscard]] Result {
 
   /// Whether all that was asked for was found.
   bool converged() const { return status == Status::converged; }
+
+  /// A step of a later search for the same pairs, as one of both.
+  Step before(Step step) const {
+    step.seconds += seconds;
+    step.reductions += reductions;
+    step.applications += applications;
+    return step;
+  }
+  /// A later search for the same pairs: its counts, seconds and history become those of both.
+  Result before(Result later) const {
+    std::vector<Step> both = history;
+    for (const Step& step : later.history) both.push_back(before(step));
+    later.history = std::move(both);
+    later.seconds += seconds;
+    later.reductions += reductions;
+    later.applications += applications;
+    later.applications_single += applications_single;
+    later.applications_b += applications_b;
+    later.preconditionings += preconditionings;
+    later.restarts += restarts;
+    later.iterations += iterations;
+    later.starts += starts;
+    return later;
+  }
 };
 
 }  // namespace blockvec::solvers
