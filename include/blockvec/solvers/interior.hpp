@@ -49,24 +49,24 @@ InteriorOptions checked(InteriorOptions options, std::int64_t expected, std::int
 ///     auto nearest = interior_lanczos<BlockVector<double>>({a}, {.wanted = 8, .target = 0.5});
 ///     auto all = interior_lanczos<BlockVector<double>>({a}, {.interval = Interval{0.4, 0.6}});
 ///
-/// Thick-restart block Lanczos for a polynomial of A: a Chebyshev expansion of the delta function, which raises a window
-/// around the target. A look at the spectral density tells the window, and Ritz values correct it. Invariant subspaces
-/// of the polynomial are found in order; Rayleigh-Ritz with A then parts eigenvalues on both sides, and residuals with A
-/// confirm them. At the end a search from random vectors beside all that was found looks for more, until it finds
-/// nothing: a pair escapes it with a probability of 1e-6 at most. With a B all of this is for B^-1 A in the inner product
-/// of B. Problem::inverse_b says what B^-1 does, exactly or roughly; what is rough is improved to rounding errors by
-/// products with B. Collective.
-/// Result::status says how it ended: exhausted where there is no room for what lies in the interval, and where
-/// eigenvalues lie too close together for a polynomial of degree 20,000. Result::last_level_cut: another eigenvalue is
-/// as far from the target as the last one, or lies at an end of the interval, to 10 times the tolerance. Cost: a Krylov
-/// step applies A to each column of a block about s / d times, s^2 being the product of the distances from the target
-/// to both ends of the spectrum, and d that to the ends of the window; 3 reductions. Memory: basis + 4 block columns,
-/// and three times what was found; 66 at the start; with B 2 basis + 6 block. Throws InputError for options that do not
-/// fit and, as chebyshev_subspace(), for a B that is too far from its inverse, Error for one that is not positive
-/// definite, otherwise as block_lanczos(). Initial vectors and preconditioners are not used. For block vectors of all
-/// scalars and layouts in every memory space of this build. Sources: polynomial filters for the interior, Pieper et al.
-/// 2016 (J. Comput. Phys. 325, 226); filtered Lanczos, Li, Xi, Vecharynski, Yang, Saad 2016 (SIAM J. Sci. Comput. 38,
-/// A2512); densities, Lin, Saad, Yang 2016 (SIAM Review 58, 34).
+/// Thick-restart block Lanczos for a polynomial of A: a Chebyshev expansion of the delta function, which raises a
+/// window around the target. A look at the spectral density tells the window, and Ritz values correct it. Invariant
+/// subspaces of the polynomial are found in order; Rayleigh-Ritz with A then parts eigenvalues on both sides, and
+/// residuals with A confirm them. At the end a search from random vectors beside all that was found looks for more,
+/// until it finds nothing: a pair escapes it with a probability of 1e-6 at most. With a B all of this is for B^-1 A in
+/// the inner product of B. Problem::inverse_b says what B^-1 does, exactly or roughly; what is rough is improved to
+/// rounding errors by products with B. Collective. Result::status says how it ended: exhausted where there is no room
+/// for what lies in the interval, and where eigenvalues lie too close together for a polynomial of degree 20,000.
+/// Result::last_level_cut: another eigenvalue is as far from the target as the last one, or lies at an end of the
+/// interval, to 10 times the tolerance. Cost: a Krylov step applies A to each column of a block about s / d times, s^2
+/// being the product of the distances from the target to both ends of the spectrum, and d that to the ends of the
+/// window; 3 reductions. Memory: basis + 4 block columns, and three times what was found; 66 at the start; with B 2
+/// basis + 6 block. Throws InputError for options that do not fit and, as chebyshev_subspace(), for a B that is too far
+/// from its inverse, Error for one that is not positive definite, otherwise as block_lanczos(). Initial vectors and
+/// preconditioners are not used. For block vectors of all scalars and layouts in every memory space of this build.
+/// Sources: polynomial filters for the interior, Pieper et al. 2016 (J. Comput. Phys. 325, 226); filtered Lanczos, Li,
+/// Xi, Vecharynski, Yang, Saad 2016 (SIAM J. Sci. Comput. 38, A2512); densities, Lin, Saad, Yang 2016 (SIAM Review 58,
+/// 34).
 template <class Vector>
 Result<Vector> interior_lanczos(const Problem<Vector>& problem, const InteriorOptions& options = {},
                                 const Observer& observer = {});
