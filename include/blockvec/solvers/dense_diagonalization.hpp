@@ -66,8 +66,8 @@ Result<Vector> dense_diagonalization(const Problem<Vector>& problem, const Dense
 ///
 /// Where `search(observer)` ends without the pairs, or has applied A to more than most_applications columns,
 /// `diagonalize(observer)` finds them in its place, and Result::why says so. An observer that ends the search ends all;
-/// most_applications = 0: the search alone. Counts, seconds and the history are those of both. Collective; throws what
-/// the two throw.
+/// most_applications = 0: the search alone. Counts, seconds and the history are those of both. Collective, with the
+/// same most_applications on all ranks; throws what the two throw.
 template <class Vector, class Search, class Diagonalize>
 Result<Vector> search_or_diagonalize(std::int64_t most_applications, const Search& search,
                                      const Diagonalize& diagonalize, const Observer& observer = {}) {
@@ -77,7 +77,7 @@ Result<Vector> search_or_diagonalize(std::int64_t most_applications, const Searc
     is_asked_to_end = is_asked_to_end || (observer && !observer(step));
     return !is_asked_to_end;
   };
-  const Result<Vector> found = search([&](const Step& step) {
+  Result<Vector> found = search([&](const Step& step) {
     is_too_long = step.applications > most_applications;  // on all ranks
     return see(step) && !is_too_long;
   });

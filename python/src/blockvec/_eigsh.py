@@ -255,7 +255,8 @@ def eigsh(
             "is_complex": search.dtype.kind == "c",
             "row_entries": a.row_entries,
         }
-        method, most_applications = method_of(method, [name for name, given in arguments.items() if given is not None], traits)
+        given_names = [name for name, given in arguments.items() if given is not None]
+        method, most_applications = method_of(method, given_names, traits)
         tolerance = tolerance_of(tol, search.dtype, a.row_entries)
         search.request |= {
             "method": method,
