@@ -50,7 +50,7 @@ struct Context::State {
 
 namespace {
 
-/// Of so many cores: no more than the quota, which is read once.
+/// So many cores, or the quota where that is less. It is read once.
 int granted(int cores) {
   static const double quota = std::max(1.0, std::ceil(cpu_quota()));
   return static_cast<int>(std::min(quota, std::max(1.0, static_cast<double>(cores))));

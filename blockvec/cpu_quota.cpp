@@ -13,14 +13,14 @@ constexpr double no_limit = std::numeric_limits<double>::infinity();
 
 double ratio_of(double quota, double period) { return quota > 0 && period > 0 ? quota / period : no_limit; }
 
-/// Of one group, in version 2: "150000 100000", or "max 100000".
+/// A group of version 2 says "150000 100000", or "max 100000".
 double unified_quota(const std::filesystem::path& group) {
   double quota = 0, period = 0;
   std::ifstream(group / "cpu.max") >> quota >> period;
   return ratio_of(quota, period);
 }
 
-/// In version 1: the quota is -1 without a limit.
+/// A group of version 1 has the quota -1 where it has no limit.
 double legacy_quota(const std::filesystem::path& group) {
   double quota = 0, period = 0;
   std::ifstream(group / "cpu.cfs_quota_us") >> quota;

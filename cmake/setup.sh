@@ -135,7 +135,7 @@ in unusual places."
 
 # As many compilers as there are processors and 1.5 GB of free memory for each. A container is granted a part of both.
 build_jobs() {
-  groups=${1:-/sys/fs/cgroup}
+  groups=/sys/fs/cgroup
   quota='$1 + 0 > 0 { print int(($1 + $2 - 1) / $2) }'
   {
     set +e  # most of these files are missing

@@ -22,7 +22,7 @@ Operator<SingleOf<Scalar>, Space> in_single_precision(const Operator<Scalar, Spa
   return {a.context(), a.rows(), solvers::RoundedRows<Scalar>(source)};
 }
 
-/// By the method that the options name.
+/// Solves by the method that the options name.
 template <class Vector>
 solvers::Result<Vector> search(solvers::Problem<Vector> problem, const ProgramOptions& options,
                                const solvers::Observer& observer) {
@@ -39,7 +39,7 @@ solvers::Result<Vector> search(solvers::Problem<Vector> problem, const ProgramOp
   return solvers::lobpcg(problem, options.lobpcg(), observer);
 }
 
-/// As the options say. `matrix`: one line for checkpoints.
+/// Solves as the options say. `matrix`: one line for checkpoints.
 template <class Vector>
 solvers::Result<Vector> solve(const solvers::Problem<Vector>& problem, ProgramOptions options,
                               const std::string& matrix, const solvers::Observer& observer) {

@@ -33,13 +33,13 @@ double products_of_lapack(const ProblemTraits& p) {
   return beginning + (p.has_b ? 14 : 9) * (p.is_complex ? 2.5 : 1) * cube;
 }
 
-/// Of the matrices that LAPACK works on.
+/// LAPACK works on matrices of so many bytes.
 double bytes_of_lapack(const ProblemTraits& p) {
   const double rows = static_cast<double>(p.rows);
   return (p.has_b ? 9 : 6) * (p.is_complex ? 16 : 8) * rows * rows;
 }
 
-/// A product of A with a column, in the same unit as products_of_lapack(): a tenth of LAPACK's speed.
+/// A product of A with a column takes so long, in the same unit as products_of_lapack(): it has a tenth of its speed.
 double products_of_column(double rows, double row_entries) { return 10 * 2 * row_entries * rows; }
 constexpr double usual_row_entries = 10;
 

@@ -70,7 +70,8 @@ struct SpectrumLook {
   Real count_within(Real distance, Real x, std::int64_t rows) const {
     return (share_below(x + distance) - share_below(x - distance)) * static_cast<Real>(rows);
   }
-  /// The same of those in levels, which may lie in an interval that is far narrower than the look tells places apart.
+  /// About how many of `rows` eigenvalues lie in levels that come within this distance of x. They may lie in an
+  /// interval that is far narrower than the look tells places apart.
   Real count_of_levels_within(Real distance, Real x, std::int64_t rows) const {
     Real share = 0;
     for (const Level& level : levels()) {
@@ -87,7 +88,7 @@ struct SpectrumLook {
     }
     return high;
   }
-  /// At least this distance from x, and on into the gaps beside the levels that it meets.
+  /// A distance from x that is no less than this one and goes on into the gaps beside the levels that it meets.
   Real distance_into_gaps(Real distance, Real x) const {
     Real reach = distance;
     for (const Level& level : levels()) {

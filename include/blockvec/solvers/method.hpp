@@ -32,8 +32,8 @@ struct ProblemTraits {
 struct MethodChoice {
   Method method = Method::lanczos;  ///< the choice
   std::string_view reason;          ///< completes "since ..."
-  /// Of a search, for search_or_diagonalize(): columns of products with A that take twice as long as the whole
-  /// spectrum. 0: LAPACK is not allowed, or would take too much memory.
+  /// A search that applies A to so many columns takes twice as long as the whole spectrum (search_or_diagonalize).
+  /// 0: LAPACK is not allowed, or would take too much memory, or is the choice.
   std::int64_t most_applications = 0;
 };
 
